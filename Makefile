@@ -1,0 +1,30 @@
+# `make demo` and `make test` need python3 and nothing else: .venv is built when it is missing or out of date.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: demo test check bench docs clean
+
+demo: $(READY)
+	$(BIN)/knowwhen data info leaders
+
+test: $(READY)
+	$(BIN)/pytest
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks.loading
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache
+
+# torch first and alone: a later install that finds it in place never asks for another build.
+$(READY): pyproject.toml constraints.txt
+	test -d .venv || $(PYTHON) -m venv .venv
+	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt torch
+	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[plot,dev]'
+	touch $@

@@ -1,0 +1,1 @@
+"""What is known: facts with time spans, their names and their time axis."""

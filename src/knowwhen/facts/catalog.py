@@ -1,0 +1,200 @@
+"""Datasets by name: those inside the package, those on disk, and those that can be downloaded."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from http.client import HTTPException
+from pathlib import Path
+
+from knowwhen.errors import BadRequest, DownloadFailed, UnknownDataset, did_you_mean
+from knowwhen.facts.dataset import Dataset
+from knowwhen.facts.dates import Granularity
+from knowwhen.facts.formats import read_source
+from knowwhen.facts.formats.named import ReadOptions
+from knowwhen.facts.formats.problems import Problems
+
+BUNDLED = Path(__file__).parent / "bundled"
+
+Progress = Callable[[str, int, int | None], None]  # file, bytes so far, bytes in all when the server says
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A public dataset: where each file lies and what it must hash to."""
+
+    about: str
+    files: dict[str, tuple[str, str]]  # our file name -> (address, SHA-256)
+
+
+_MMKB = "https://raw.githubusercontent.com/mniepert/mmkb/master/TemporalKGs"
+
+REMOTE = {
+    "icews14": Remote(
+        "political events of 2014 by day (García-Durán et al. 2018)",
+        {
+            "train.txt": (
+                f"{_MMKB}/icews14/icews_2014_train.txt",
+                "a6c7922dcbe406b3e292a313b4eab191e2399c3bc4810f662bb4363043a93df6",
+            ),
+            "valid.txt": (
+                f"{_MMKB}/icews14/icews_2014_valid.txt",
+                "23dfa5cd6f3bb5421efcc30fc03bed0e8de4c2cf251d1765ff722d6f8b15dbe3",
+            ),
+            "test.txt": (
+                f"{_MMKB}/icews14/icews_2014_test.txt",
+                "50d53602409a3dbaca2f13d9c7e30bf7311d8c1868fac890dc0c2836118b4cb4",
+            ),
+        },
+    ),
+    "icews05-15": Remote(
+        "political events of 2005 to 2015 by day (García-Durán et al. 2018)",
+        {
+            "train.txt": (
+                f"{_MMKB}/icews05-15/icews_2005-2015_train.txt",
+                "b736c7827497da10e0c51befdb0b5797f957d3bc264fa125543f729b22cd321d",
+            ),
+            "valid.txt": (
+                f"{_MMKB}/icews05-15/icews_2005-2015_valid.txt",
+                "404516f2da966c563ab6d81f1355ec5c67a9aa77c111bf712429e65136162b23",
+            ),
+            "test.txt": (
+                f"{_MMKB}/icews05-15/icews_2005-2015_test.txt",
+                "d034cd94ace08279639526cbe2ce34829562941ddd1301e6afa9e0ffa7a5b160",
+            ),
+        },
+    ),
+}
+
+
+def load(
+    source: str | Path,
+    *,
+    format: str | None = None,
+    columns: dict[str, str] | None = None,
+    granularity: str | None = None,
+    fractions: tuple[float, float] = (0.1, 0.1),
+    seed: int = 0,
+    skip_bad: bool = False,
+    rejects: str | Path | None = None,
+) -> Dataset:
+    """The dataset of a bundled or known name, a folder or a file.
+
+    `columns` maps subject, predicate, object, time or begin and end to a table's own names; `granularity` (day, month,
+    year) makes the axis coarser than written; one file is split by `seed` into train and the `fractions` for valid
+    and test. Bad rows are an error, or with `skip_bad` left out and written to the `rejects` file.
+    """
+    if granularity is not None and granularity not in list(Granularity):
+        raise BadRequest(f"no granularity {granularity!r}; there are {', '.join(Granularity)}")
+    options = ReadOptions(columns or {}, Granularity(granularity) if granularity else None, fractions, seed)
+    problems = Problems(skip=skip_bad)
+    path = find(source)
+    named = read_source(path, format, options, problems)
+    problems.finish()
+    if problems.found:
+        problems.write(Path(rejects or f"{path.resolve().name}.rejects.tsv"))
+        named = replace(named, counts={**named.counts, "bad_rows_skipped": len(problems.found)})
+    return Dataset.of(named, options)
+
+
+def find(source: str | Path) -> Path:
+    """The folder or file of a source: a path, a bundled name, or a name under $KNOWWHEN_DATA or in the cache."""
+    name = str(source)
+    for path in (Path(source).expanduser(), *(place / name for place in places())):
+        if path.exists():
+            return path
+    if name in REMOTE:
+        raise UnknownDataset(f"dataset {name!r} is not on this machine; `knowwhen data get {name}` downloads it")
+    known = sorted({*available(), *REMOTE})
+    raise UnknownDataset(
+        f"no dataset, folder or file {name!r}{did_you_mean(name, known)} (known names: {', '.join(known)})"
+    )
+
+
+def places() -> list[Path]:
+    """Folders in which datasets are looked up by name, first come first."""
+    own = os.environ.get("KNOWWHEN_DATA")
+    return [BUNDLED, *([Path(own)] if own else []), cache()]
+
+
+def cache() -> Path:
+    """Where downloads go: $XDG_CACHE_HOME/knowwhen, ~/.cache/knowwhen by default."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "knowwhen"
+
+
+def check_public(name: str, remotes: dict[str, Remote] = REMOTE) -> None:
+    """An error unless the dataset has a public address."""
+    if name not in remotes:
+        raise UnknownDataset(
+            f"no public address is known for {name!r}{did_you_mean(name, remotes)} (there is {', '.join(remotes)})"
+        )
+
+
+def _silent(file: str, done: int, total: int | None) -> None:
+    pass
+
+
+def available() -> dict[str, Path]:
+    """Datasets on this machine that can be loaded by name."""
+    found: dict[str, Path] = {}
+    for place in places():
+        for path in sorted(place.iterdir()) if place.is_dir() else ():
+            if path.is_dir() and any((path / name).is_file() for name in ("dataset.toml", "train.txt")):
+                found.setdefault(path.name, path)
+    return found
+
+
+def download(name: str, progress: Progress = _silent, remotes: dict[str, Remote] = REMOTE) -> Path:
+    """Brings a public dataset into the cache and returns its folder; what is whole there already stays.
+
+    Each file is written aside as `.part`, which a later call resumes, and takes its name once its SHA-256 is right.
+    """
+    check_public(name, remotes)
+    folder = cache() / name
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, (address, sha256) in remotes[name].files.items():
+        target = folder / file
+        if not (target.is_file() and _sha256(target) == sha256):
+            _fetch(address, target, sha256, progress)
+    return folder
+
+
+def _fetch(address: str, target: Path, sha256: str, progress: Progress) -> None:
+    part = target.with_name(target.name + ".part")
+    done = part.stat().st_size if part.exists() else 0
+    request = urllib.request.Request(address, headers={"Range": f"bytes={done}-"} if done else {})
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            if done and answer.status != 206:  # the server sends the whole again
+                done = 0
+            length = answer.headers.get("Content-Length")
+            total = done + int(length) if length else None
+            with part.open("ab" if done else "wb") as out:
+                while block := answer.read(1 << 16):
+                    done += out.write(block)
+                    progress(target.name, done, total)
+    except urllib.error.HTTPError as error:
+        if error.code != 416:  # 416: the part is already as long as the file
+            raise DownloadFailed(f"{address} answered {error.code} {error.reason}") from error
+    except (OSError, HTTPException) as error:
+        reason = getattr(error, "reason", error)
+        raise DownloadFailed(f"download of {address} broke off ({reason}); the same command resumes it") from error
+    else:
+        if total is not None and done < total:
+            raise DownloadFailed(
+                f"download of {address} broke off at {done} of {total} bytes; the same command resumes it"
+            )
+    found = _sha256(part)
+    if found != sha256:
+        part.unlink()
+        raise DownloadFailed(f"{address} is not the expected file: SHA-256 {found[:12]}…, expected {sha256[:12]}…")
+    part.replace(target)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

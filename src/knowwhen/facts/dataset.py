@@ -1,0 +1,211 @@
+"""A dataset: facts by split, numbered by two vocabularies and a timeline."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from knowwhen.errors import BadInput, BadRequest
+from knowwhen.facts.dates import Granularity
+from knowwhen.facts.formats.folder import DATASHEET, write_sheet
+from knowwhen.facts.formats.named import SPLITS, TIMES, NamedDataset, ReadOptions
+from knowwhen.facts.known import KnownFacts
+from knowwhen.facts.table import OPEN, Facts
+from knowwhen.facts.timeline import Timeline
+from knowwhen.facts.vocabulary import Vocabulary
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Train, valid and test facts over one numbering of entities, predicates and timestamps."""
+
+    name: str
+    entities: Vocabulary
+    predicates: Vocabulary
+    timeline: Timeline
+    train: Facts
+    valid: Facts = field(default_factory=Facts.empty)
+    test: Facts = field(default_factory=Facts.empty)
+    counts: Mapping[str, int] = field(default_factory=dict)  # what reading left out or mended
+    about: Mapping[str, str] = field(default_factory=dict)  # description, licence, sources
+
+    @classmethod
+    def of(cls, named: NamedDataset, options: ReadOptions) -> Dataset:
+        """Numbers named facts; a source without splits is split by the options' seed and fractions."""
+        frame = pl.concat([facts.frame for facts in named.splits.values()], rechunk=False)
+        if not len(frame):
+            raise BadInput("no facts are left to read")
+        granularity = named.with_granularity(options.granularity)
+        entities = Vocabulary.of("entity", frame["subject"], frame["object"], labels=named.entity_labels)
+        predicates = Vocabulary.of("predicate", frame["predicate"], labels=named.predicate_labels)
+        timeline, begin, end = _number_times(frame, granularity)
+        facts = Facts(
+            entities.encode(frame["subject"]),
+            predicates.encode(frame["predicate"]),
+            entities.encode(frame["object"]),
+            begin,
+            end,
+        )
+        if "" in named.splits:
+            splits, counts = _split(facts, options)
+        else:
+            stops = np.cumsum([len(part.frame) for part in named.splits.values()])
+            parts = [facts[stop - len(p.frame) : stop] for p, stop in zip(named.splits.values(), stops, strict=True)]
+            splits, counts = dict(zip(named.splits, parts, strict=True)), {}
+        return cls(
+            named.name, entities, predicates, timeline, **splits, counts={**named.counts, **counts}, about=named.about
+        )
+
+    @property
+    def splits(self) -> dict[str, Facts]:
+        return {split: self.facts(split) for split in SPLITS}
+
+    def facts(self, split: str) -> Facts:
+        if split not in SPLITS:
+            raise BadRequest(f"no split {split!r}; there are {', '.join(SPLITS)}")
+        facts: Facts = getattr(self, split)
+        return facts
+
+    @property
+    def all_facts(self) -> Facts:
+        return Facts.concatenate(*self.splits.values())
+
+    @cached_property
+    def known(self) -> KnownFacts:
+        """All facts of all splits, for the filter of an evaluation."""
+        return KnownFacts(self.all_facts, len(self.predicates))
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 of the content: names, timestamps and facts in their order, whatever the format they came in."""
+        digest = hashlib.sha256(self.timeline.granularity.encode())
+        for vocabulary in (self.entities, self.predicates):
+            digest.update(str(len(vocabulary)).encode())
+            for key in vocabulary.keys:
+                digest.update(f"{len(key)}:{key}".encode())
+        for array in (self.timeline.positions, *(facts.rows() for facts in self.splits.values())):
+            digest.update(f"{array.shape}".encode())
+            digest.update(np.ascontiguousarray(array, dtype="<i8").tobytes())
+        return digest.hexdigest()
+
+    def info(self) -> dict[str, str | int]:
+        """Sizes, kinds of facts and the span of time, as `knowwhen data info --json` prints them."""
+        facts = self.all_facts
+        return {
+            "name": self.name,
+            **{split: len(part) for split, part in self.splits.items()},
+            "entities": len(self.entities),
+            "predicates": len(self.predicates),
+            "timestamps": len(self.timeline),
+            "granularity": str(self.timeline.granularity),
+            "first": self.timeline.label(0) if len(self.timeline) else "",
+            "last": self.timeline.label(-1) if len(self.timeline) else "",
+            "points": int(facts.is_event.sum()),
+            "intervals": int(facts.is_interval.sum()),
+            "half_open": int(facts.is_half_open.sum()),
+            "static": int(facts.is_static.sum()),
+            **self.counts,
+            "hash": self.hash,
+        }
+
+    def check(self) -> dict[str, int]:
+        """What a careful person counts before training: repetitions, leaks, and what training never sees."""
+        rows = {split: part.rows() for split, part in self.splits.items()}
+        train = _as_keys(rows["train"])
+        seen = {
+            "entities": np.union1d(self.train.subject, self.train.object),
+            "predicates": np.unique(self.train.predicate),
+            "timestamps": np.unique(np.concatenate([self.train.begin, self.train.end])),
+        }
+        report = {f"duplicates_in_{split}": len(part) - len(_as_keys(part)) for split, part in rows.items()}
+        for split in ("valid", "test"):
+            report[f"{split}_facts_also_in_train"] = int(np.isin(_as_keys(rows[split]), train).sum())
+        report["test_facts_also_in_valid"] = int(np.isin(_as_keys(rows["test"]), _as_keys(rows["valid"])).sum())
+        for split in ("valid", "test"):
+            part = self.facts(split)
+            unseen = ~np.isin(part.subject, seen["entities"]) | ~np.isin(part.object, seen["entities"])
+            report[f"{split}_facts_with_unseen_entities"] = int(unseen.sum())
+            report[f"{split}_facts_with_unseen_predicates"] = int((~np.isin(part.predicate, seen["predicates"])).sum())
+            times = [(~np.isin(end, seen["timestamps"])) & (end != OPEN) for end in (part.begin, part.end)]
+            report[f"{split}_facts_with_unseen_timestamps"] = int((times[0] | times[1]).sum())
+        return report
+
+    def named(self, facts: Facts) -> pl.DataFrame:
+        """Facts as people read them: keys, and begin and end as dates or null."""
+        dates = pl.Series([*self.timeline.labels(), None], dtype=pl.String)  # OPEN = -1 takes the last
+        return pl.DataFrame(
+            {
+                "subject": self.entities.decode(facts.subject),
+                "predicate": self.predicates.decode(facts.predicate),
+                "object": self.entities.decode(facts.object),
+                "begin": dates.gather(facts.begin % len(dates)),
+                "end": dates.gather(facts.end % len(dates)),
+            }
+        )
+
+    def save(self, folder: Path) -> None:
+        """Writes a dataset folder that loads back to the same hash; it appears under its name once it is whole."""
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise BadRequest(f"{folder} exists and is not an empty folder; choose another")
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as aside:
+            whole = Path(aside) / "whole"
+            whole.mkdir()
+            self._write(whole)
+            if folder.exists():
+                folder.rmdir()
+            whole.replace(folder)
+
+    def _write(self, folder: Path) -> None:
+        for split, facts in self.splits.items():
+            if split == "train" or len(facts):
+                self.named(facts).write_parquet(folder / f"{split}.parquet")
+        for stem, vocabulary in (("entities", self.entities), ("predicates", self.predicates)):
+            labels = vocabulary.labels if vocabulary.labels is not None else pl.Series([None] * len(vocabulary))
+            table = pl.DataFrame({"key": vocabulary.keys, "label": labels.cast(pl.String)})
+            table.write_parquet(folder / f"{stem}.parquet")
+        write_sheet(folder / DATASHEET, {**self.info(), **self.about})
+
+
+def _number_times(frame: pl.DataFrame, granularity: Granularity) -> tuple[Timeline, Ints, Ints]:
+    """The timeline of all begins and ends, and both columns numbered on it."""
+    days = pl.concat([frame[name].unique() for name in TIMES]).unique().drop_nulls().sort()
+    of_day = np.array([granularity.position(day) for day in days], dtype=np.int64)
+    positions = np.unique(of_day)
+    ids = pl.Series(np.searchsorted(positions, of_day))
+    begin, end = (
+        frame[name].replace_strict(days, ids, default=None, return_dtype=pl.Int64).fill_null(OPEN).to_numpy().copy()
+        for name in TIMES
+    )
+    return Timeline(granularity, positions), begin, end
+
+
+def _split(facts: Facts, options: ReadOptions) -> tuple[dict[str, Facts], dict[str, int]]:
+    """A partition of the distinct facts by seed, the same whatever their order in the file."""
+    if not (min(options.fractions) >= 0 and sum(options.fractions) < 1):
+        raise BadRequest(f"the fractions for valid and test are {options.fractions}; expected two with a sum below 1")
+    columns = dict(facts.columns())
+    distinct = pl.DataFrame(columns).unique().sort(list(columns)).to_numpy()  # np.unique(facts.rows(), axis=0)
+    order = np.random.default_rng(options.seed).permutation(len(distinct))
+    valid, test = (round(fraction * len(distinct)) for fraction in options.fractions)
+    parts = {"valid": order[:valid], "test": order[valid : valid + test], "train": order[valid + test :]}
+    duplicates = len(facts) - len(distinct)
+    return {split: Facts(*distinct[np.sort(rows)].T.copy()) for split, rows in parts.items()}, (
+        {"duplicates_left_out": duplicates} if duplicates else {}
+    )
+
+
+def _as_keys(rows: Ints) -> NDArray[np.void]:
+    """Distinct rows as one sortable value each."""
+    rows = np.ascontiguousarray(rows)
+    return np.unique(rows.view([("", rows.dtype)] * rows.shape[1]).ravel())

@@ -1,0 +1,39 @@
+"""Readers of every format: a source goes in, named facts come out.
+
+A new format is a class with `name`, `about`, `matches(path)` and `read(path, options, problems)`, put into FORMATS.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from knowwhen.errors import BadInput, BadRequest, did_you_mean
+from knowwhen.facts.formats.benchmarks import Quadruples, Wikidata12k, Yago15k
+from knowwhen.facts.formats.folder import Folder
+from knowwhen.facts.formats.named import NamedDataset, ReadOptions
+from knowwhen.facts.formats.problems import Problems
+from knowwhen.facts.formats.tables import Tables
+
+
+class Format(Protocol):
+    name: str
+    about: str
+
+    def matches(self, path: Path) -> bool: ...
+
+    def read(self, path: Path, options: ReadOptions, problems: Problems) -> NamedDataset: ...
+
+
+FORMATS: dict[str, Format] = {f.name: f for f in (Folder(), Quadruples(), Yago15k(), Wikidata12k(), Tables())}
+
+
+def read_source(path: Path, format: str | None, options: ReadOptions, problems: Problems) -> NamedDataset:
+    """The named facts of a folder or file, in the format named or the first that knows it."""
+    if format is not None and format not in FORMATS:
+        raise BadRequest(f"no format {format!r}; there are {', '.join(FORMATS)}{did_you_mean(format, FORMATS)}")
+    chosen = FORMATS[format] if format else next((f for f in FORMATS.values() if f.matches(path)), None)
+    if chosen is None:
+        known = "; ".join(f"{f.name}: {f.about}" for f in FORMATS.values())
+        raise BadInput(f"no facts found in {path}; the formats are: {known}")
+    return chosen.read(path, options, problems)

@@ -1,0 +1,50 @@
+"""Rows that are not facts: where they stand, what is wrong, and what happens to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from knowwhen.errors import BadFacts
+
+LIMIT = 20
+
+
+@dataclass(frozen=True)
+class Problem:
+    file: str
+    line: int
+    column: str
+    found: str
+    expected: str
+    row: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.column}: found {self.found}, expected {self.expected}"
+
+
+@dataclass
+class Problems:
+    """Collects problems; by default reading stops at the twentieth, with `skip` it goes on without those rows."""
+
+    skip: bool = False
+    found: list[Problem] = field(default_factory=list)
+
+    def add(self, problem: Problem) -> None:
+        self.found.append(problem)
+        if not self.skip and len(self.found) >= LIMIT:
+            raise BadFacts(
+                f"stopped at {LIMIT} bad rows (--skip-bad reads on without them)", [str(p) for p in self.found]
+            )
+
+    def finish(self) -> None:
+        """Raises what was collected, unless bad rows are to be skipped."""
+        if self.found and not self.skip:
+            rows = "1 bad row" if len(self.found) == 1 else f"{len(self.found)} bad rows"
+            raise BadFacts(f"{rows} (--skip-bad reads on without them)", [str(p) for p in self.found])
+
+    def write(self, path: Path) -> None:
+        """The rejects file: each bad row with its place and reason, tab-separated."""
+        lines = ["file\tline\tcolumn\tfound\texpected\trow"]
+        lines += ["\t".join([p.file, str(p.line), p.column, p.found, p.expected, *p.row]) for p in self.found]
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")

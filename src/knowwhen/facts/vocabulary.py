@@ -1,0 +1,81 @@
+"""Names of entities and predicates, numbered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from knowwhen.errors import UnknownName, did_you_mean
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """Keys in sorted order, whose place is their id; each may have a label that people read (Q76, Barack Obama)."""
+
+    kind: str  # "entity" or "predicate", for messages
+    keys: pl.Series  # (n,) text, sorted, unique
+    labels: pl.Series | None = None  # (n,) text, null where a key has none
+
+    @classmethod
+    def of(cls, kind: str, *columns: pl.Series, labels: pl.DataFrame | None = None) -> Vocabulary:
+        """The vocabulary of all the names in some columns, with labels from a table of key and label."""
+        keys = pl.concat([column.unique() for column in columns]).unique().sort().alias("key")
+        if labels is None:
+            return cls(kind, keys)
+        joined = keys.to_frame().join(labels.unique("key", keep="first"), on="key", how="left", maintain_order="left")
+        return cls(kind, keys, joined["label"])
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def encode(self, names: pl.Series) -> NDArray[np.int64]:
+        """The ids of a column of keys, all of which are in the vocabulary."""
+        return names.cast(self._enum).to_physical().to_numpy().astype(np.int64)
+
+    def decode(self, ids: NDArray[np.int64]) -> pl.Series:
+        """The keys of a column of ids."""
+        return self.keys.gather(ids)
+
+    def id(self, name: str) -> int:
+        """The id of a key, or of a label that only one key has."""
+        if name in self._ids:
+            return self._ids[name]
+        labelled = self._labelled.get(name, [])
+        if len(labelled) == 1:
+            return labelled[0]
+        if labelled:
+            keys = ", ".join(self.key(i) for i in labelled[:5])
+            raise UnknownName(f"{len(labelled)} {self._plural} are called {name!r}: ask by key ({keys})")
+        raise UnknownName(f"no {self.kind} {name!r}{did_you_mean(name, [*self._ids, *self._labelled])}")
+
+    def key(self, id: int) -> str:
+        return str(self.keys[id])
+
+    def label(self, id: int) -> str:
+        """What people read: the label, or the key where there is none."""
+        label = None if self.labels is None else self.labels[id]
+        return self.key(id) if label is None else str(label)
+
+    @property
+    def _plural(self) -> str:
+        return {"entity": "entities"}.get(self.kind, f"{self.kind}s")
+
+    @cached_property
+    def _enum(self) -> pl.Enum:
+        return pl.Enum(self.keys)
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        return {key: i for i, key in enumerate(self.keys)}
+
+    @cached_property
+    def _labelled(self) -> dict[str, list[int]]:
+        by_label: dict[str, list[int]] = {}
+        for i, label in enumerate(self.labels if self.labels is not None else ()):
+            if label is not None:
+                by_label.setdefault(label, []).append(i)
+        return by_label

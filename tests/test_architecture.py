@@ -1,0 +1,61 @@
+"""The shape of the project: layers, public names, what an import may cost."""
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import knowwhen
+
+SOURCE = Path(knowwhen.__file__).parent
+# Imports point down: each layer sees itself and those before it. `wikidata` sees facts only.
+LAYERS = ["errors", "facts", "models", "training", "evaluation", "query", "plotting", "trained", "serve", "cli"]
+
+
+def imports(path: Path) -> set[str]:
+    """The layers of knowwhen that a module imports, also inside functions."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        found |= {name.split(".")[1] for name in names if name.startswith("knowwhen.")}
+    return found
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_no_layer_imports_upward(path):
+    parts = path.relative_to(SOURCE).parts
+    layer = parts[0].removesuffix(".py")
+    if layer == "__init__":
+        return
+    allowed = {"errors", "facts", "wikidata"} if layer == "wikidata" else set(LAYERS[: LAYERS.index(layer) + 1])
+    if layer == "cli":
+        allowed |= {"wikidata", "__version__"}
+    assert imports(path) <= allowed
+
+
+def test_all_is_the_public_surface_in_order():
+    public = {n for n, value in vars(knowwhen).items() if not n.startswith("_") and not isinstance(value, ModuleType)}
+    assert knowwhen.__all__ == sorted(public | {"__version__"})
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["data", "--help"], ["data", "info", "leaders"]])
+def test_help_and_data_do_not_import_torch(arguments):
+    code = (
+        "import sys, json\n"
+        f"sys.argv = ['knowwhen', *{arguments!r}]\n"
+        "from knowwhen.cli.main import main\n"
+        "try:\n    main()\nexcept SystemExit: pass\n"
+        "print(json.dumps('torch' in sys.modules))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout.splitlines()[-1]) is False
