@@ -1,0 +1,52 @@
+"""Complex arithmetic on real tables: parameters are stored (n, 2r) and viewed (n, r) complex."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+
+def lookup(table: Tensor, ids: Tensor) -> Tensor:  # (n, d), (b,) -> (b, d)
+    """table[ids], with a backward pass that costs b rows, not n.
+
+    Autograd's own makes a dense gradient of zeros for every look-up and adds it to the others; ours adds the b rows to
+    table.grad in place. So it is for parameters and `backward()`, not for `torch.autograd.grad`.
+    """
+    if table.is_leaf and table.requires_grad and torch.is_grad_enabled():
+        rows: Tensor = _Lookup.apply(table, ids)  # type: ignore[no-untyped-call]
+        return rows
+    return table[ids]
+
+
+class _Lookup(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, table: Tensor, ids: Tensor) -> Tensor:
+        ctx.table = table
+        ctx.save_for_backward(ids)
+        return table.detach().index_select(0, ids)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[None, None]:
+        (ids,) = ctx.saved_tensors
+        if ctx.table.grad is None:
+            ctx.table.grad = torch.zeros_like(ctx.table)
+        ctx.table.grad.index_add_(0, ids, gradient)
+        return None, None
+
+
+def as_complex(rows: Tensor) -> Tensor:  # (…, 2r) real -> (…, r) complex, no copy
+    return torch.view_as_complex(rows.view(*rows.shape[:-1], -1, 2))
+
+
+def as_real(rows: Tensor) -> Tensor:  # (…, r) complex -> (…, 2r) real
+    """The real view of complex rows; real ones stay as they are."""
+    return torch.view_as_real(rows.resolve_conj()).flatten(-2) if rows.is_complex() else rows
+
+
+def real_dot(a: Tensor, b: Tensor) -> Tensor:
+    """Re⟨a_i, b̄_j⟩ for all pairs of rows: the dot product of the real views, one real matmul."""
+    return as_real(a) @ as_real(b).mT
