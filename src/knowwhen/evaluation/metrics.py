@@ -1,0 +1,131 @@
+"""Ranks to numbers: mean reciprocal rank and its kin, for all queries and by group. Takes ranks, never models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from knowwhen.errors import BadRequest
+from knowwhen.evaluation.protocol import Protocol
+from knowwhen.evaluation.queries import Floats
+from knowwhen.evaluation.ranking import Ranks
+from knowwhen.facts.table import Bools, Facts
+
+
+@dataclass(frozen=True)
+class RankScores:
+    """Means over some queries; a fact asked at several times counts once for each side it is asked from."""
+
+    mrr: float
+    hits_at_1: float
+    hits_at_3: float
+    hits_at_10: float
+    mean_rank: float
+    count: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "mrr": self.mrr,
+            "hits@1": self.hits_at_1,
+            "hits@3": self.hits_at_3,
+            "hits@10": self.hits_at_10,
+            "mean_rank": self.mean_rank,
+            "count": self.count,
+        }
+
+
+@dataclass(frozen=True)
+class Metrics(RankScores):
+    """The means over all queries, how they were measured, and the same for groups; groups of one kind partition them.
+
+    Kinds: `direction` (objects, subjects), `entities` (seen, unseen in training), `kind` (event, interval, half_open,
+    static), `time` (temporal, non_temporal: the paper's T-MRR and NT-MRR) and `predicate`. Empty groups are left out.
+    """
+
+    mrr_pessimistic: float  # ties lost and ties won: how far the rule for ties matters
+    mrr_optimistic: float
+    protocol: Protocol
+    groups: Mapping[str, Mapping[str, RankScores]] = field(repr=False)
+
+    @property
+    def t_mrr(self) -> float | None:
+        """The paper's T-MRR, over facts with any time information; None where there are none."""
+        return self._mrr_of("temporal")
+
+    @property
+    def nt_mrr(self) -> float | None:
+        """The paper's NT-MRR, over facts without any."""
+        return self._mrr_of("non_temporal")
+
+    def describe(self) -> str:
+        """The protocol and the number of queries, in one line."""
+        return self.protocol.describe(self.count)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it in JSON's types."""
+        return {
+            **super().to_dict(),
+            "mrr_pessimistic": self.mrr_pessimistic,
+            "mrr_optimistic": self.mrr_optimistic,
+            "protocol": {**self.protocol.to_dict(), "text": self.describe()},
+            "groups": {
+                kind: {name: group.to_dict() for name, group in groups.items()} for kind, groups in self.groups.items()
+            },
+        }
+
+    def _mrr_of(self, time: str) -> float | None:
+        group = self.groups["time"].get(time)
+        return group.mrr if group else None
+
+
+def summarise(ranks: Ranks, predicates: Sequence[str] | None = None) -> Metrics:
+    """The metrics of some ranks; `predicates` are the names under which groups of predicates are given."""
+    if not len(ranks):
+        raise BadRequest("there are no facts to evaluate")
+    rank, weight = ranks.rank(), ranks.queries.weight
+    return Metrics(
+        **vars(_mean(rank, weight)),
+        mrr_pessimistic=_mrr(ranks.rank("pessimistic"), weight),
+        mrr_optimistic=_mrr(ranks.rank("optimistic"), weight),
+        protocol=ranks.protocol,
+        groups={
+            kind: {name: _mean(rank[rows], weight[rows]) for name, rows in groups.items() if rows.any()}
+            for kind, groups in group_rows(ranks, predicates).items()
+        },
+    )
+
+
+def group_rows(ranks: Ranks, predicates: Sequence[str] | None = None) -> dict[str, dict[str, Bools]]:
+    """Which queries are in which group: those of one kind hold every query once."""
+    fact, facts, asks_subject = ranks.queries.fact, ranks.facts, ranks.queries.asks_subject
+    kinds = {name: rows[fact] for name, rows in kinds_of(facts).items()}
+    predicate = facts.predicate[fact]
+    return {
+        "direction": {"objects": ~asks_subject, "subjects": asks_subject},
+        "entities": {"seen": ~ranks.unseen, "unseen": ranks.unseen},
+        "kind": kinds,
+        "time": {"temporal": ~kinds["static"], "non_temporal": kinds["static"]},
+        "predicate": {predicates[p] if predicates else str(p): predicate == p for p in np.unique(predicate).tolist()},
+    }
+
+
+def kinds_of(facts: Facts) -> dict[str, Bools]:
+    return {
+        "event": facts.is_event,
+        "interval": facts.is_interval,
+        "half_open": facts.is_half_open,
+        "static": facts.is_static,
+    }
+
+
+def _mean(rank: Floats, weight: Floats) -> RankScores:
+    total = weight.sum()
+    hits = {f"hits_at_{k}": float(weight @ (rank <= k) / total) for k in (1, 3, 10)}
+    return RankScores(mrr=_mrr(rank, weight), **hits, mean_rank=float(weight @ rank / total), count=round(total))
+
+
+def _mrr(rank: Floats, weight: Floats) -> float:
+    return float(weight @ (1 / rank) / weight.sum())

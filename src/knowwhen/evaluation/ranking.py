@@ -1,0 +1,200 @@
+"""Facts to ranks: how many rivals score better than a query's answer, and how many the same.
+
+Naive equivalent for one query: `rivals = [score[e] for e in entities if e is not a known answer]`, then
+`better = sum(x > score[o] for x in rivals)`. The limit is the product that makes the scores. To stay near it:
+
+- All entities are counted, then the few known answers are taken off again, from the same scores: nothing is written
+  into the matrix.
+- Scores are compared into floats, not booleans, and summed as such: whole numbers are exact there, and torch adds
+  floats six times as fast as booleans.
+- Scores go in tiles of entities that stay in the cache while they are looked at three times.
+- All batches use the same memory: fresh pages cost more than the comparisons.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from knowwhen.errors import NonFiniteScores
+from knowwhen.evaluation.protocol import Protocol, Ties
+from knowwhen.evaluation.queries import Floats, Queries
+from knowwhen.facts.known import KnownFacts
+from knowwhen.facts.table import Bools, Facts, Ints
+from knowwhen.models import TemporalModel
+
+Progress = Callable[[int, int], None]
+"""Called with what is done and what there is."""
+
+BATCH = 256  # queries at once, fewer where SCORE_BYTES says so
+SCORE_BYTES = 192 << 20  # the scores of a batch, whatever the number of entities
+TILE_BYTES = 12 << 20  # scores that are compared at once: in L3, with as many bytes for the outcome
+TIES: dict[Ties, float] = {"half": 0.5, "pessimistic": 1.0, "optimistic": 0.0}
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks:
+    """For each query, how many rivals its answer has before it and beside it; ranks under all rules for ties."""
+
+    queries: Queries
+    facts: Facts  # that `queries.fact` points into
+    better: Ints  # rivals with a higher score
+    equal: Ints  # rivals with the same score; the answer is not its own rival
+    unseen: Bools  # the fact holds an entity that training never saw
+    protocol: Protocol
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def rank(self, ties: Ties | None = None) -> Floats:  # (n,)
+        """The rank of each answer, from 1; of rivals with its score, half, all or none stand before it."""
+        return 1 + self.better + TIES[ties or self.protocol.ties] * self.equal
+
+
+def rank_objects(
+    model: TemporalModel,
+    facts: Facts,
+    queries: Queries,
+    known: KnownFacts,
+    protocol: Protocol,
+    *,
+    seen: Bools | None = None,
+    progress: Progress | None = None,
+) -> Ranks:
+    """The ranks of the queries' answers among all entities that are not known to be right as well.
+
+    `seen` says of each entity whether training saw it; None: all of them.
+    """
+    counts = [np.empty(len(queries), np.int64) for _ in range(2)]
+    room = Room.of(model)
+    for rows in batches(len(queries), room.batch):
+        part = queries[rows]
+        scores = ScoreTiles.of(model, part, room)
+        for column, found in zip(counts, scores.count_rivals(part.o, *_left_out(part, known, protocol)), strict=True):
+            column[rows] = found.cpu().numpy()
+        if progress:
+            progress(rows.stop, len(queries))
+    better, equal = counts
+    return Ranks(queries, facts, better, equal, _unseen(facts, seen)[queries.fact], protocol)
+
+
+def _left_out(queries: Queries, known: KnownFacts, protocol: Protocol) -> tuple[Ints, Ints]:
+    """Distinct pairs (row, entity) that are no rivals, apart from the answer itself."""
+    if protocol.filter == "raw":
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    rows, objects = known.objects(queries.s, queries.p, queries.t if protocol.filter == "time" else None)
+    others = objects != queries.o[rows]
+    # Spans of one fact may overlap: each pair is to be taken off once.
+    width = int(objects.max(initial=0)) + 1
+    pairs = np.unique(rows[others] * width + objects[others])
+    return pairs // width, pairs % width
+
+
+def _unseen(facts: Facts, seen: Bools | None) -> Bools:
+    if seen is None:
+        return np.zeros(len(facts), np.bool_)
+    return ~(seen[facts.subject] & seen[facts.object])
+
+
+def batches(n: int, size: int) -> Iterator[slice]:
+    """Slices of about one size: a product is slow on a thin rest."""
+    stops = np.linspace(0, n, math.ceil(n / size) + 1).round().astype(int).tolist()
+    return (slice(start, stop) for start, stop in pairwise(stops))
+
+
+@dataclass(frozen=True, eq=False)
+class Room:
+    """Memory for the scores of a batch and for the comparisons of a tile, used again and again."""
+
+    batch: int  # queries at once
+    width: int  # entities in a tile
+    scores: Tensor  # (batch * E,)
+    compared: Tensor  # (batch * width,), float32 whatever the scores are: their sums are whole numbers
+
+    @classmethod
+    def of(cls, model: TemporalModel) -> Room:
+        E, table = model.sizes.entities, model.candidates()
+        bytes_each = table.element_size()
+        batch = max(1, min(BATCH, SCORE_BYTES // (bytes_each * E)))
+        width = math.ceil(E / math.ceil(batch * E * bytes_each / TILE_BYTES))
+        compared = torch.empty(batch * width, dtype=torch.float32, device=table.device)
+        return cls(batch, width, table.new_empty(batch * E), compared)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreTiles:
+    """The scores of b queries for E entities, as tiles (b, width) one behind the other; the last may be narrower."""
+
+    flat: Tensor  # (b * E,)
+    batch: int
+    entities: int
+    width: int
+    room: Room
+    model: str  # its name, for an error
+
+    @classmethod
+    @torch.no_grad()
+    def of(cls, model: TemporalModel, queries: Queries, room: Room) -> ScoreTiles:
+        """The scores of all entities as answers to the queries."""
+        b, E, device = len(queries), model.sizes.entities, room.scores.device
+        s, p, t = (torch.from_numpy(column).to(device) for column in (queries.s, queries.p, queries.t))
+        if type(model).score_objects is TemporalModel.score_objects:
+            return cls.product(model.query(s, p, t), model.candidates(), room, model.name)
+        scores = cls(room.scores[: b * E], b, E, room.width, room, model.name)
+        whole = model.score_objects(s, p, t)  # not a product of two tables: the model has its own way
+        for start, tile in scores.tiles():
+            tile.copy_(whole[:, start : start + tile.shape[1]])
+        return scores
+
+    @classmethod
+    @torch.no_grad()
+    def product(cls, query: Tensor, candidates: Tensor, room: Room, model: str) -> ScoreTiles:  # (b, d), (E, d)
+        """query @ candidates.T."""
+        b, E = len(query), len(candidates)
+        scores = cls(room.scores[: b * E], b, E, room.width, room, model)
+        for start, tile in scores.tiles():
+            torch.mm(query, candidates[start : start + tile.shape[1]].mT, out=tile)
+        return scores
+
+    def tiles(self) -> Iterator[tuple[int, Tensor]]:
+        """The first entity of each tile, and its scores."""
+        for start in range(0, self.entities, self.width):
+            width = min(self.width, self.entities - start)
+            place = start * self.batch
+            yield start, self.flat[place : place + self.batch * width].view(self.batch, width)
+
+    def at(self, rows: Tensor, entities: Tensor) -> Tensor:
+        """The scores of single cells: of answers and rivals alike, so that a tie is a tie."""
+        start = entities // self.width * self.width
+        width = (self.entities - start).clamp(max=self.width)
+        return self.flat[start * self.batch + rows * width + entities - start]
+
+    @torch.no_grad()
+    def count_rivals(self, answers: Ints, rows: Ints, others: Ints) -> tuple[Tensor, Tensor]:  # (b,), (b,)
+        """How many entities but the pairs (row, other) score above and equal to each row's answer."""
+        device = self.flat.device
+        o, row, other = (torch.from_numpy(ids).to(device) for ids in (answers, rows, others))
+        target = self.at(torch.arange(self.batch, device=device), o)
+        above, not_below = self._count(target[:, None])
+        left_out = self.at(row, other)
+        for count, taken in ((above, left_out > target[row]), (not_below, left_out >= target[row])):
+            count.index_add_(0, row, taken.to(count.dtype), alpha=-1)
+        return above, not_below - above - 1  # the answer equals itself
+
+    def _count(self, target: Tensor) -> tuple[Tensor, Tensor]:  # (b, 1) -> (b,), (b,)
+        """Naive equivalent: `(scores > target).sum(-1), (scores >= target).sum(-1)`."""
+        above, not_below = (torch.zeros(self.batch, dtype=torch.int64, device=target.device) for _ in range(2))
+        for _, tile in self.tiles():
+            # NaN compares false, so that a diverged model would rank first. A sum may overflow where no score does.
+            if not tile.sum().isfinite() and not tile.isfinite().all():
+                raise NonFiniteScores(f"{self.model} gave scores that are not finite; lower the learning rate")
+            compared = self.room.compared[: tile.numel()].view(tile.shape)
+            above += torch.gt(tile, target, out=compared).sum(-1).long()
+            not_below += torch.ge(tile, target, out=compared).sum(-1).long()
+        return above, not_below
