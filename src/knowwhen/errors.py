@@ -9,6 +9,7 @@ KnowwhenError
 │   ├── UnknownDataset  neither a known name, a folder nor a file
 │   └── TimeOutside     a time that the timeline does not cover
 ├── BadRequest          a request that contradicts itself or the data
+├── NonFiniteScores     a model whose scores are not numbers: its training diverged
 └── DownloadFailed      the network, the server or the checksum said no
 
 Each carries the HTTP status under which a web page reports it.
@@ -61,6 +62,10 @@ class TimeOutside(NotFound):
 
 class BadRequest(KnowwhenError):
     status = 400
+
+
+class NonFiniteScores(KnowwhenError):
+    status = 500
 
 
 class DownloadFailed(KnowwhenError):
