@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
+import torch
 
-from knowwhen.errors import BadRequest
-from knowwhen.evaluation.metrics import Metrics, summarise
+from knowwhen.errors import BadRequest, NonFiniteScores
+from knowwhen.evaluation.baselines import Scores, TimeScorer, median_span, nearest_known
+from knowwhen.evaluation.metrics import Metrics, kinds_of, summarise
 from knowwhen.evaluation.protocol import Protocol
 from knowwhen.evaluation.queries import ask
 from knowwhen.evaluation.ranking import Progress, rank_objects
+from knowwhen.evaluation.times import KnownTimes, TimeMetrics, TimeTask, is_closed
 from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.table import Bools, Facts
 from knowwhen.models import TemporalModel
+
+THRESHOLD_FACTS = 20_000  # enough for a mean by predicate, where train stands in for valid
 
 
 def evaluate(
@@ -30,6 +35,57 @@ def evaluate(
     known = dataset.known
     ranks = rank_objects(model, facts, queries, known, protocol, seen=seen_entities(dataset), progress=progress)
     return summarise(ranks, dataset.predicates.keys.to_list())
+
+
+def evaluate_times(
+    model: TemporalModel,
+    dataset: Dataset,
+    split: str = "test",
+    *,
+    sample: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> TimeMetrics:
+    """How well time questions about a split, or `sample` facts of it, are answered, beside two trivial baselines."""
+    facts, sizes, timeline = sample_facts(dataset, split, sample, seed), model.sizes, dataset.timeline
+    if not len(timeline):
+        raise BadRequest(f"{dataset.name} has no times to ask for")
+    thresholds = "valid" if is_closed(dataset.valid).any() else "train"
+    reference = dataset.facts(thresholds)
+    task = TimeTask(
+        facts, KnownTimes(dataset.all_facts, sizes), reference[is_closed(reference)][:THRESHOLD_FACTS], timeline, sizes
+    )
+    scorers = {
+        "model": time_scorer(model),
+        "median_span": median_span(dataset.train, sizes.predicates, timeline),
+        "nearest_known": nearest_known(dataset.train, sizes.entities, timeline),
+    }
+    measured = {}
+    for name, scorer in scorers.items():
+        measured[name] = task.measure(scorer)
+        if progress:
+            progress(len(measured), len(scorers))
+    counts = {kind: int(rows.sum()) for kind, rows in kinds_of(facts).items()}
+    own = measured.pop("model")
+    return TimeMetrics(
+        own, measured, task.base_rate(), task.base_rate_paper(), counts, timeline.granularity, thresholds
+    )
+
+
+def time_scorer(model: TemporalModel) -> TimeScorer:
+    """The model's scores of all timestamps."""
+    device = model.candidates().device
+
+    @torch.no_grad()
+    def score(facts: Facts) -> Scores:
+        s, p, o = (torch.tensor(ids, device=device) for ids in (facts.subject, facts.predicate, facts.object))
+        scores = model.score_timestamps(s, p, o)
+        if not scores.isfinite().all():
+            raise NonFiniteScores(f"{model.name} gave scores that are not finite; lower the learning rate")
+        found: Scores = scores.float().cpu().numpy()
+        return found
+
+    return score
 
 
 def sample_facts(dataset: Dataset, split: str, sample: int | None, seed: int) -> Facts:

@@ -1,0 +1,79 @@
+"""Metrics as text for people: tables of numbers, never without the protocol they were measured under."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from knowwhen.evaluation.metrics import Metrics, RankScores
+from knowwhen.evaluation.times import BEST_OF, TimeMetrics, TimeScores
+
+RANK_COLUMNS = ("", "MRR", "Hits@1", "Hits@3", "Hits@10", "mean rank", "queries")
+GROUP_NAMES = {"non_temporal": "no time (NT-MRR)", "temporal": "with time (T-MRR)", "half_open": "half-open"}
+
+
+def rank_report(metrics: Metrics, predicates: int = 10) -> str:
+    """The table of ranking metrics, with groups where there are several and the most frequent predicates."""
+    rows = [_rank_row("all", metrics)]
+    for kind, groups in metrics.groups.items():
+        if len(groups) < 2:
+            continue
+        largest = sorted(groups.items(), key=lambda item: -item[1].count)[:predicates]
+        shown = groups.items() if kind != "predicate" else largest
+        rows += [(kind,), *(_rank_row(f"  {GROUP_NAMES.get(name, name)}", group) for name, group in shown)]
+        if len(shown) < len(groups):
+            rows.append((f"  and {len(groups) - len(shown)} more",))
+    lines = [*table([RANK_COLUMNS, *rows]), "", metrics.describe()]
+    worst, best = (f"{mrr:.4f}" for mrr in (metrics.mrr_pessimistic, metrics.mrr_optimistic))
+    if worst != best:
+        lines.append(f"ties matter: the MRR is {worst} with all of them lost and {best} with all won")
+    return "\n".join(lines)
+
+
+def time_report(metrics: TimeMetrics) -> str:
+    """The table of time metrics, the model beside the trivial baselines."""
+    scorers = {"model": metrics.model, **{name.replace("_", " "): s for name, s in metrics.baselines.items()}}
+    found = {name: _time_rows(scores, str(metrics.unit)) for name, scores in scorers.items()}
+    rates = {"average precision over time": metrics.base_rate, "AUC-PR as in the paper": metrics.base_rate_paper}
+    rows: list[Sequence[str]] = [("", *scorers, "base rate")]
+    for label in found["model"]:
+        rate = rates.get(label)
+        rows.append((label, *(column[label] for column in found.values()), "" if rate is None else f"{rate:.4f}"))
+    return "\n".join([*table(rows), "", metrics.describe()])
+
+
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of aligned columns, names to the left and numbers to the right."""
+    columns = max(len(row) for row in rows)
+    # A row of one cell is a heading: it may be as wide as the table.
+    widths = [max((len(row[i]) for row in rows if 1 < len(row) > i), default=0) for i in range(columns)]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.rjust(width) if i else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=False))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+def _rank_row(name: str, scores: RankScores) -> tuple[str, ...]:
+    shares = (scores.mrr, scores.hits_at_1, scores.hits_at_3, scores.hits_at_10)
+    return (name, *(f"{share:.4f}" for share in shares), f"{scores.mean_rank:,.1f}", f"{scores.count:,}")
+
+
+def _time_rows(scores: TimeScores, unit: str) -> dict[str, str]:
+    """Label and number of everything that was measured."""
+    rows: dict[str, str] = {}
+    if scores.events:
+        rows[f"MRR over timestamps ({scores.events.count:,} events)"] = f"{scores.events.mrr:.4f}"
+        rows[f"mean absolute error in {unit}s"] = f"{scores.events.mean_absolute_error:.1f}"
+    for name, fits in (("intervals", scores.intervals), ("events and intervals", scores.closed)):
+        if fits:
+            for metric in ("aeIOU", "gaeIOU", "TAC"):
+                label = f"{metric}@{'/'.join(map(str, BEST_OF))} ({fits.count:,} {name})"
+                rows[label] = " ".join(f"{fits.best_of[f'{metric}@{k}']:.3f}" for k in BEST_OF)
+    if scores.average_precision is not None:
+        rows["average precision over time"] = f"{scores.average_precision:.4f}"
+    if scores.auc_pr_paper is not None:
+        rows["AUC-PR as in the paper"] = f"{scores.auc_pr_paper:.4f}"
+    return rows
