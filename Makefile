@@ -26,5 +26,5 @@ clean:
 $(READY): pyproject.toml constraints.txt
 	test -d .venv || $(PYTHON) -m venv .venv
 	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt torch
-	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[plot,dev]'
+	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[plot,wikidata,dev]'
 	touch $@

@@ -10,6 +10,10 @@ KnowwhenError
 │   └── TimeOutside     a time that the timeline does not cover
 ├── BadRequest          a request that contradicts itself or the data
 ├── NonFiniteScores     a model whose scores are not numbers: its training diverged
+├── RunError            a run folder that cannot be used as asked
+│   └── DiskError       the disk is full, or the folder cannot be written
+├── MissingExtra        an optional package that is not installed
+├── WorkerDied          a process of ours that something else ended
 └── DownloadFailed      the network, the server or the checksum said no
 
 Each carries the HTTP status under which a web page reports it.
@@ -64,8 +68,29 @@ class BadRequest(KnowwhenError):
     status = 400
 
 
+class RunError(KnowwhenError):
+    status = 409
+
+
+class DiskError(RunError):
+    status = 507
+
+
 class NonFiniteScores(KnowwhenError):
     status = 500
+
+
+class MissingExtra(KnowwhenError):
+    """A feature needs packages that are not there; `extra` is the name under which pip installs them."""
+
+    status = 501
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(f"{feature} needs packages that are not installed: pip install 'knowwhen[{extra}]'")
+
+
+class WorkerDied(KnowwhenError):
+    pass
 
 
 class DownloadFailed(KnowwhenError):
