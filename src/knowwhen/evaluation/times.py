@@ -50,7 +50,7 @@ class TimeScores:
 
     events: EventTimes | None
     intervals: IntervalTimes | None  # begin before end
-    closed: IntervalTimes | None  # these and events, as published tables have it
+    closed: IntervalTimes | None  # these and events
     average_precision: float | None  # over time, the mean over dated facts
     auc_pr_paper: float | None  # over facts, the mean over timestamps, undated facts true at all of them
 
