@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
@@ -37,7 +38,7 @@ class Folder:
         )
 
 
-def write_sheet(path: Path, values: dict[str, str | int]) -> None:
+def write_sheet(path: Path, values: Mapping[str, str | int | float]) -> None:
     """dataset.toml; JSON's strings and numbers are TOML's too."""
     path.write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items()), encoding="utf-8")
 

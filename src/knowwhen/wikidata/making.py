@@ -1,0 +1,125 @@
+"""From a dump, or from the parts that several machines extracted, to a dataset folder."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+import duckdb
+
+from knowwhen.errors import BadInput, BadRequest, DiskError
+from knowwhen.facts.formats.folder import DATASHEET, write_sheet
+from knowwhen.wikidata.classes import dropped_by_default
+from knowwhen.wikidata.datasheet import Sheet
+from knowwhen.wikidata.extraction import cores, extract
+from knowwhen.wikidata.folder import sizes, write_tables
+from knowwhen.wikidata.parts import Part, check_complete
+from knowwhen.wikidata.selection import Selection
+from knowwhen.wikidata.settings import ExtractionSettings, SelectionSettings
+from knowwhen.wikidata.splitting import HeldOut, hold_out
+
+MEMORY = "1GB"  # of duckdb, which spills the rest to disk
+
+
+class Reporter(Protocol):
+    """Whom progress is told."""
+
+    def bytes(self, done: int, total: int | None) -> None: ...
+
+    def say(self, text: str) -> None: ...
+
+
+def make(
+    source: str | Path, out: Path, extraction: ExtractionSettings, selection: SelectionSettings, reporter: Reporter
+) -> Sheet:
+    """Writes the dataset folder of a dump and returns its datasheet; the same call goes on after a kill."""
+    check_new(out)
+    part = extract(source, parts_folder(out), extraction, reporter.bytes)
+    sheet = merge([part], out, selection, reporter)
+    shutil.rmtree(part.folder)
+    return sheet
+
+
+def parts_folder(out: Path) -> Path:
+    """Where the extraction of a dataset lies until it is whole."""
+    return out.with_name(out.name + ".parts")
+
+
+def check_new(out: Path) -> None:
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise BadRequest(f"{out} exists and is not an empty folder; choose another")
+
+
+def merge(parts: Sequence[Part], out: Path, settings: SelectionSettings, reporter: Reporter) -> Sheet:
+    """Writes the dataset folder of all parts of a dump: the same, bit for bit, however many there are."""
+    check_new(out)
+    check_complete(parts)
+    extracted = sum((part.counts() for part in parts), Counter[str]())
+    with _aside(out) as work, _disk_errors(work.parent):
+        whole = work / "whole"
+        whole.mkdir()
+        selection = Selection(work, MEMORY, cores())
+        try:
+            held = _select(selection, parts, settings, reporter)
+            write_tables(selection, held, whole)
+            sheet = Sheet(
+                name=out.name,
+                manifest=parts[0].manifest(),
+                settings=settings,
+                sizes=sizes(selection, held),
+                counts={**extracted, **selection.counts, "moved_to_train": held.moved, "rounds": selection.rounds},
+                damage=max(part.damage for part in parts),
+            )
+        finally:
+            selection.close()
+        write_sheet(whole / DATASHEET, sheet.values())
+        (whole / "DATASHEET.md").write_text(sheet.markdown(), encoding="utf-8")
+        if out.exists():
+            out.rmdir()
+        whole.replace(out)
+    return sheet
+
+
+def _select(selection: Selection, parts: Sequence[Part], settings: SelectionSettings, reporter: Reporter) -> HeldOut:
+    selection.read(parts)
+    extracted = selection.counts["extracted_facts"]
+    reporter.say(f"{extracted:,} facts extracted")
+    selection.place_on(settings.granularity)
+    selection.drop_classes({**dropped_by_default(), **settings.drop}, settings.keep)
+    selection.prune(settings.min_degree, settings.min_predicate, reporter.say)
+    facts = selection.count("SELECT count(*) FROM facts")
+    if not facts:
+        raise BadInput(
+            f"no facts are left of {extracted:,}: every entity needs {settings.min_degree} and every predicate "
+            f"{settings.min_predicate}; lower --min-degree and --min-predicate for a small dump"
+        )
+    reporter.say(f"{facts:,} facts are left")
+    return hold_out(selection.sql, *settings.held_out(facts), settings.seed)
+
+
+@contextmanager
+def _aside(out: Path) -> Iterator[Path]:
+    """A folder beside another for all that is not yet whole; what a killed run left there goes first."""
+    aside = out.with_name(f".{out.name}.tmp")
+    shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir(parents=True)
+    try:
+        yield aside
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+@contextmanager
+def _disk_errors(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, duckdb.Error) as error:
+        reason = str(error).splitlines()[0]
+        on_disk = (OSError, duckdb.IOException, duckdb.OutOfMemoryException)  # the last: no room to spill to
+        if not isinstance(error, on_disk) and "No space left" not in reason:
+            raise
+        raise DiskError(f"cannot write to {folder}: {reason}; make room, then the same command goes on") from error
