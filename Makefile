@@ -6,7 +6,9 @@ READY := .venv/.ready
 .PHONY: demo test check bench docs clean
 
 demo: $(READY)
+	rm -rf runs/demo
 	$(BIN)/knowwhen data info leaders
+	$(BIN)/knowwhen train leaders --recipe leaders --run runs/demo
 
 test: $(READY)
 	$(BIN)/pytest
@@ -18,6 +20,11 @@ check: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.loading
+	$(BIN)/python -m benchmarks.softmax
+	$(BIN)/python -m benchmarks.training
+
+docs: $(READY)
+	$(BIN)/python docs/generate.py
 
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache

@@ -1,5 +1,7 @@
 """knowwhen completes temporal knowledge bases: facts with times in, answers to questions about them out."""
 
+from typing import TYPE_CHECKING, Any
+
 from knowwhen.errors import KnowwhenError
 from knowwhen.facts.catalog import load
 from knowwhen.facts.dataset import Dataset
@@ -10,6 +12,20 @@ from knowwhen.facts.vocabulary import Vocabulary
 
 __version__ = "0.1.0"
 
+if TYPE_CHECKING:
+    from knowwhen.trained import TrainedModel, open, train
+
+_NEED_TORCH = ("TrainedModel", "open", "train")  # imported on first use: loading data and `--help` stay quick
+
+
+def __getattr__(name: str) -> Any:
+    if name in _NEED_TORCH:
+        import knowwhen.trained
+
+        return getattr(knowwhen.trained, name)
+    raise AttributeError(f"module 'knowwhen' has no attribute {name!r}")
+
+
 __all__ = [
     "Dataset",
     "Facts",
@@ -17,7 +33,10 @@ __all__ = [
     "KnowwhenError",
     "OPEN",
     "Timeline",
+    "TrainedModel",
     "Vocabulary",
     "__version__",
     "load",
+    "open",
+    "train",
 ]

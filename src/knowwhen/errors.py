@@ -11,7 +11,10 @@ KnowwhenError
 ├── BadRequest          a request that contradicts itself or the data
 ├── NonFiniteScores     a model whose scores are not numbers: its training diverged
 ├── RunError            a run folder that cannot be used as asked
+│   ├── DamagedFile     a file of a run that cannot be read back
 │   └── DiskError       the disk is full, or the folder cannot be written
+├── Diverged            a loss that is no longer a number
+├── Interrupted         the user stopped a run, and its state is saved
 ├── MissingExtra        an optional package that is not installed
 ├── WorkerDied          a process of ours that something else ended
 └── DownloadFailed      the network, the server or the checksum said no
@@ -72,8 +75,20 @@ class RunError(KnowwhenError):
     status = 409
 
 
+class DamagedFile(RunError):
+    pass
+
+
 class DiskError(RunError):
     status = 507
+
+
+class Diverged(KnowwhenError):
+    pass
+
+
+class Interrupted(KnowwhenError):
+    pass
 
 
 class NonFiniteScores(KnowwhenError):

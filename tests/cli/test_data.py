@@ -1,15 +1,8 @@
 """`knowwhen data`, run as a user runs it."""
 
 import json
-import subprocess
-import sys
 
 import pytest
-
-
-def knowwhen(*arguments, cwd=None):
-    command = [sys.executable, "-c", "from knowwhen.cli.main import main; main()", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
 
 
 @pytest.fixture
@@ -22,7 +15,7 @@ def facts(tmp_path):
 COLUMNS = "subject=who,object=what"
 
 
-def test_info_prints_one_json_object(facts):
+def test_info_prints_one_json_object(knowwhen, facts):
     done = knowwhen("data", "info", facts, "--columns", COLUMNS, "--json")
     info = json.loads(done.stdout)
     assert (info["train"], info["valid"], info["test"]) == (16, 2, 2)
@@ -31,13 +24,13 @@ def test_info_prints_one_json_object(facts):
     assert (done.stderr, done.returncode) == ("", 0)
 
 
-def test_info_for_people_has_a_line_a_number():
+def test_info_for_people_has_a_line_a_number(knowwhen):
     done = knowwhen("data", "info", "leaders")
     assert "granularity  year" in done.stdout
     assert done.returncode == 0
 
 
-def test_import_writes_a_folder_that_everything_reads(facts, tmp_path):
+def test_import_writes_a_folder_that_everything_reads(knowwhen, facts, tmp_path):
     out = tmp_path / "new" / "mine"
     done = knowwhen(
         "data", "import", facts, "--columns", COLUMNS, "--split", "0.2,0.1", "--seed", 3, "--out", out, "--json"
@@ -53,13 +46,13 @@ def test_import_writes_a_folder_that_everything_reads(facts, tmp_path):
     )
 
 
-def test_check_counts_in_json(facts):
+def test_check_counts_in_json(knowwhen, facts):
     report = json.loads(knowwhen("data", "check", facts, "--columns", COLUMNS, "--json").stdout)
     assert report["duplicates_in_train"] == 0
     assert report["test_facts_with_unseen_entities"] == 2
 
 
-def test_bad_rows_are_skipped_on_demand_and_written_down(tmp_path):
+def test_bad_rows_are_skipped_on_demand_and_written_down(knowwhen, tmp_path):
     (tmp_path / "facts.csv").write_text("s,p,o,time\na,b,c,1999\na,b,c,never\n")
     failed = knowwhen("data", "info", "facts.csv", cwd=tmp_path)
     assert failed.returncode == 1
@@ -72,7 +65,7 @@ def test_bad_rows_are_skipped_on_demand_and_written_down(tmp_path):
     assert "never" in (tmp_path / "facts.csv.rejects.tsv").read_text()
 
 
-def test_list_names_what_is_here_and_what_can_be_had():
+def test_list_names_what_is_here_and_what_can_be_had(knowwhen):
     listed = json.loads(knowwhen("data", "list", "--json").stdout)
     assert listed["leaders"]["here"] is True
     assert listed["icews14"]["here"] is False
@@ -89,13 +82,13 @@ def test_list_names_what_is_here_and_what_can_be_had():
         (["info", "leaders", "--granularity", "week"], "knowwhen: no granularity 'week'"),
     ],
 )
-def test_errors_are_one_line_and_exit_1(arguments, message):
+def test_errors_are_one_line_and_exit_1(knowwhen, arguments, message):
     done = knowwhen("data", *arguments)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith(message)
     assert done.stderr.count("\n") == 1
 
 
-def test_usage_errors_exit_2():
+def test_usage_errors_exit_2(knowwhen):
     assert knowwhen("data", "info").returncode == 2
     assert knowwhen("data", "infos").returncode == 2

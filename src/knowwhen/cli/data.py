@@ -67,7 +67,10 @@ def list_datasets(as_json: Json = False) -> None:
 
 
 @app.command()
-def get(name: str, as_json: Json = False) -> None:
+def get(
+    name: Annotated[str, typer.Argument(help="A public dataset's name, as `data list` shows them.")],
+    as_json: Json = False,
+) -> None:
     """Download a public dataset into the cache; a broken download resumes.
 
     Example: knowwhen data get icews14

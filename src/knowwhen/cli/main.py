@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from knowwhen.cli import data
-from knowwhen.errors import KnowwhenError
+from knowwhen.cli import data, evaluate, train, wikidata
+from knowwhen.errors import Interrupted, KnowwhenError
 
 app = typer.Typer(
     help="Completes temporal knowledge bases: facts with times in, answers to questions about them out.",
@@ -17,6 +17,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(data.app, name="data")
+app.add_typer(wikidata.app, name="wikidata")
+app.command()(train.train)
+app.command()(train.info)
+app.command()(evaluate.evaluate)
 
 
 def _version(wanted: bool) -> None:
@@ -42,7 +46,7 @@ def main() -> None:
         app()
     except KnowwhenError as error:
         print(f"knowwhen: {error}", file=sys.stderr)
-        sys.exit(1)
+        sys.exit(130 if isinstance(error, Interrupted) else 1)
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:  # the reader of our output has gone

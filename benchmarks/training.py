@@ -1,0 +1,113 @@
+"""A whole training step against its limit, the three matrix products alone at the same shapes.
+
+    python -m benchmarks.training --data ../shared/data/icews14 --rank 156 [--precision bf16] [--model tntcomplex]
+    python -m benchmarks.training --entities 432715 --rank 100        random facts at the size of the paper's Wikidata
+
+Prints one JSON object; `share` is limit / step, both measured in this process, in turns: the machine's speed drifts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import statistics
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import torch
+
+import knowwhen as kw
+from benchmarks.softmax import limit_jobs, limit_of, seconds_in_turns
+from knowwhen.facts.table import Facts
+from knowwhen.models import Sizes, model_named
+from knowwhen.training.config import Config, read_config
+from knowwhen.training.loop import TrainingFacts, optimizer_for
+from knowwhen.training.objective import Batch, Objective, total
+
+
+def random_facts(entities: int) -> tuple[Facts, Sizes]:
+    """Facts of the size of the paper's Wikidata in all but their number, which a step does not see."""
+    sizes, n = Sizes(entities, 407, 1726), 50_000
+    rng = np.random.default_rng(0)
+    begin = rng.integers(0, sizes.timestamps, n)
+    columns = [rng.integers(0, size, n) for size in (sizes.entities, sizes.predicates, sizes.entities)]
+    return Facts(*columns, begin, begin), sizes
+
+
+def batches(facts: TrainingFacts, size: int) -> Iterator[Batch]:
+    epoch = 0
+    while True:
+        order, times = facts.epoch(0, epoch)
+        for start in range(0, len(facts) - size + 1, size):
+            yield facts.batch(order[start : start + size], times)
+        epoch += 1
+
+
+def measure(facts: Facts, sizes: Sizes, config: Config, repeat: int) -> dict[str, object]:
+    model = model_named(config.model.name)(sizes, config.model.rank).initialise(torch.Generator().manual_seed(0))
+    optimizer = optimizer_for(model, config)
+    objective = Objective(config.objective, config.regularizer, config.training.precision, None)
+    stream = batches(TrainingFacts(facts, sizes), config.training.batch_size)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        total(objective.terms(model, next(stream))).backward()
+        optimizer.step()
+
+    b, (E, d) = config.training.batch_size, model.candidates().shape
+    step()  # before the limit's buffers: peak memory is that of training
+    step()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    dtype = torch.bfloat16 if config.training.precision == "bf16" else torch.float32
+    taken = seconds_in_turns({"step": step, **limit_jobs(b, E, d, dtype)}, repeat)
+    ours = {name: summary(taken["step"]) for name, summary in (("median", statistics.median), ("min", min))}
+    del taken["step"]
+    limit = {name: limit_of(taken, summary) for name, summary in (("median", statistics.median), ("min", min))}
+    return {
+        "entities": E,
+        "dimension": d,
+        "batch": b,
+        "model": config.model.name,
+        "precision": config.training.precision,
+        "step_milliseconds": round(1e3 * ours["median"], 1),
+        "examples_per_second": round(b / ours["median"]),
+        "limit_examples_per_second": round(b / limit["median"]),
+        "share": round(limit["median"] / ours["median"], 3),
+        "share_of_fastest": round(limit["min"] / ours["min"], 3),
+        "peak_gigabytes": round(peak / 1e9, 2),
+        "threads": torch.get_num_threads(),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data/icews14"))
+    parser.add_argument("--entities", type=int, help="random facts over that many entities instead")
+    parser.add_argument("--rank", type=int, default=156)
+    parser.add_argument("--model", default="tntcomplex")
+    parser.add_argument("--batch", type=int, default=1000)
+    parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
+    parser.add_argument("--repeat", type=int, default=15)
+    options = parser.parse_args()
+    config = read_config(
+        None,
+        {
+            "model.name": options.model,
+            "model.rank": options.rank,
+            "training.precision": options.precision,
+            "training.batch_size": options.batch,
+        },
+    )
+    if options.entities:
+        facts, sizes = random_facts(options.entities)
+    else:
+        dataset = kw.load(options.data)
+        sizes = Sizes(len(dataset.entities), len(dataset.predicates), len(dataset.timeline))
+        facts = dataset.train
+    print(json.dumps(measure(facts, sizes, config, options.repeat)))
+
+
+if __name__ == "__main__":
+    main()

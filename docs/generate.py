@@ -1,0 +1,72 @@
+"""Writes docs/commands.md and docs/settings.md from the code: `make docs`. A test checks that they are current."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import typer
+
+from knowwhen.cli.main import app
+from knowwhen.training.config import recipes, settings
+
+FOLDER = Path(__file__).parent
+NOTE = "<!-- made by `make docs`; edit the code instead -->\n\n"
+
+
+def commands_page() -> str:
+    lines = ["# Commands\n\n", NOTE, "Data on stdout (`--json` on every command), progress on stderr; exit 0 done, "]
+    lines += ["1 our error in one line, 2 usage, 130 interrupted.\n"]
+    for path, command in commands(typer.main.get_command(app), "knowwhen"):
+        lines += [f"\n## {path}\n\n", f"{(command.help or '').replace('Example: ', 'Example: `').strip()}`\n\n"]
+        lines += ["| argument or option | default | meaning |\n|---|---|---|\n"]
+        for parameter in command.params:
+            if parameter.name != "help":
+                lines.append(row(parameter))
+    return "".join(lines)
+
+
+def commands(command: object, path: str) -> Iterator[tuple[str, object]]:
+    children = getattr(command, "commands", None)
+    if children is None:
+        yield path, command
+    for name, child in sorted((children or {}).items()):
+        yield from commands(child, f"{path} {name}")
+
+
+def row(parameter: object) -> str:
+    name = (
+        ", ".join(parameter.opts) if parameter.opts[0].startswith("-") else parameter.metavar or parameter.name.upper()
+    )
+    default = "" if parameter.default in (None, False, ()) or parameter.required else f"`{parameter.default}`"
+    return f"| `{name}` | {default} | {getattr(parameter, 'help', None) or ''} |\n"
+
+
+def settings_page() -> str:
+    lines = ["# Settings\n\n", NOTE, "In TOML under `[section]`, on the command line as `--set section.key=value`.\n\n"]
+    lines += ["| setting | default | allowed | meaning |\n|---|---|---|---|\n"]
+    for name, values in settings().items():
+        lines.append(f"| `{name}` | `{values['default']}` | {allowed(values)} | {values['description']} |\n")
+    lines += ["\n## Recipes\n\n", "Named author-year-model-dataset; `--recipe NAME` takes one, `--set` changes it.\n\n"]
+    lines += [f"- `{name}`\n" for name in recipes()]
+    return "".join(lines)
+
+
+def allowed(values: dict[str, object]) -> str:
+    if "enum" in values:
+        return ", ".join(str(value) for value in values["enum"])
+    bounds = {"minimum": "from {}", "exclusiveMinimum": "above {}", "maximum": "to {}"}
+    limits = " ".join(text.format(values[key]) for key, text in bounds.items() if key in values)
+    return f"{values['type']} {limits}".strip()
+
+
+PAGES = {"commands.md": commands_page, "settings.md": settings_page}
+
+
+def main() -> None:
+    for name, page in PAGES.items():
+        (FOLDER / name).write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

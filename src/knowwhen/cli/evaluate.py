@@ -1,0 +1,76 @@
+"""`knowwhen evaluate`: how good a model is, and under which protocol."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from knowwhen.cli.output import Json, errors
+from knowwhen.errors import BadRequest
+
+
+def evaluate(
+    run: Annotated[Path, typer.Argument(help="A run's folder, or a saved model's.")],
+    split: Annotated[str, typer.Option("--split", help="train, valid or test.")] = "test",
+    filter: Annotated[
+        str,
+        typer.Option("--filter", help="Other true objects are no rivals when true at the time, ever (static), or raw."),
+    ] = "time",
+    ties: Annotated[str, typer.Option("--ties", help="half, pessimistic or optimistic.")] = "half",
+    directions: Annotated[str, typer.Option("--directions", help="both, or objects only.")] = "both",
+    times: Annotated[
+        str, typer.Option("--times", help="Where in its span a fact is asked: sample, all, or N.")
+    ] = "sample",
+    seed: Annotated[int, typer.Option("--seed", help="Of sampled times and facts.")] = 0,
+    sample: Annotated[int | None, typer.Option("--sample", help="Evaluate that many facts of the split.")] = None,
+    time_questions: Annotated[
+        bool, typer.Option("--time-questions", help="Also measure (s, p, o, ?), beside trivial baselines.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """MRR, Hits@k and, on demand, time metrics of a model on a split, with the protocol beside the numbers.
+
+    Example: knowwhen evaluate runs/leaders --split test
+    """
+    from knowwhen.evaluation import Protocol
+    from knowwhen.evaluation.report import rank_report, time_report
+    from knowwhen.trained import open as open_run
+
+    protocol = Protocol(filter, ties, directions, parse_times(times), seed)  # type: ignore[arg-type]
+    trained = open_run(run)
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=errors,
+        transient=True,
+        disable=not errors.is_terminal,
+    ) as bars:
+        task = bars.add_task("queries", total=None)
+        metrics = trained.evaluate(
+            split,
+            sample=sample,
+            protocol=protocol,
+            progress=lambda done, total: bars.update(task, completed=done, total=total),
+        )
+        timed = trained.evaluate_times(split, sample=sample, seed=seed) if time_questions else None
+    if as_json:
+        values = {**metrics.to_dict(), "split": split, "run": str(run)}
+        print(json.dumps({**values, "time_questions": timed.to_dict()} if timed else values, ensure_ascii=False))
+        return
+    print(rank_report(metrics))
+    if timed:
+        print("\n" + time_report(timed))
+
+
+def parse_times(text: str) -> str | int:
+    if text.isdigit():
+        return int(text)
+    if text not in ("sample", "all"):
+        raise BadRequest(f"--times is {text!r}; expected sample, all or a number of samples")
+    return text

@@ -1,0 +1,107 @@
+"""`knowwhen train` and `knowwhen info`: make a model, and say what a run holds."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from knowwhen.cli.output import Json, errors, show
+from knowwhen.errors import BadRequest
+
+if TYPE_CHECKING:
+    from knowwhen.training.config import Config
+    from knowwhen.training.loop import Record, State
+
+
+def train(
+    data: Annotated[
+        str | None, typer.Argument(metavar="[DATA]", help="A dataset's name, a folder or a file; not for --resume.")
+    ] = None,
+    recipe: Annotated[str | None, typer.Option("--recipe", help="A recipe's name, or a TOML file of settings.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="section.key=value, over the recipe's; may be repeated.")
+    ] = None,
+    run: Annotated[Path | None, typer.Option("--run", help="The folder to keep the run in.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in that folder.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Learn a model from facts; Ctrl-C saves and stops, --resume goes on.
+
+    Example: knowwhen train leaders --recipe leaders --run runs/leaders
+    """
+    from knowwhen.trained import train as train_model
+    from knowwhen.training.config import parse_override
+
+    if run is None:
+        raise BadRequest("name a folder for the run: --run runs/first")
+    overrides = dict(parse_override(text) for text in settings or ())
+    trained = train_model(data, recipe, run=run, resume=resume, overrides=overrides, progress=Shown())
+    last = trained.history[-1] if trained.history else {}
+    show({**trained.info(), **{k: v for k, v in last.items() if k != "valid"}, "run": str(run)}, as_json)
+
+
+def info(
+    run: Annotated[Path, typer.Argument(help="A run's folder, or a saved model's.")], as_json: Json = False
+) -> None:
+    """What a run holds: model, size, data, how far it got and how good it is on valid.
+
+    Example: knowwhen info runs/leaders
+    """
+    from knowwhen.trained import open as open_run
+
+    show(open_run(run).info(), as_json)
+
+
+class Shown:
+    """Progress on stderr: a bar with time left on a terminal, a line per epoch elsewhere."""
+
+    def start(self, state: State, config: Config, steps: int) -> None:
+        self.steps, self.config = steps, config
+        self.began, self.done_before = time.monotonic(), state.epoch * steps + state.step
+        self.bar: Progress | None = None
+        self.task: TaskID | None = None
+        if errors.is_terminal and state.epoch < config.training.epochs:
+            self.bar = Progress(
+                TextColumn("epoch {task.fields[epoch]}"),
+                BarColumn(),
+                TimeRemainingColumn(),
+                TextColumn("{task.fields[note]}"),
+                console=errors,
+                transient=True,
+            )
+            self.task = self.bar.add_task("", total=config.training.epochs * steps, epoch="", note="")
+            self.bar.start()
+
+    def step(self, state: State, examples_per_second: float) -> None:
+        if self.bar is not None and self.task is not None:
+            loss = state.sums["loss"] / (state.step * self.config.training.batch_size)
+            self.bar.update(
+                self.task,
+                completed=state.epoch * self.steps + state.step,
+                epoch=f"{state.epoch + 1}/{self.config.training.epochs}",
+                note=f"loss {loss:.3f}  {examples_per_second:,.0f} facts/s",
+            )
+
+    def epoch(self, record: Record, seconds: float, examples_per_second: float) -> None:
+        epochs = self.config.training.epochs
+        losses = "  ".join(
+            f"{name.replace('_', ' ')} {value:.4f}" for name, value in record.items() if name not in ("epoch", "valid")
+        )
+        line = f"epoch {record['epoch']}/{epochs}  {losses}  {examples_per_second:,.0f} facts/s"
+        if "valid" in record:
+            line += f"  valid MRR {record['valid']['mrr']:.4f}"
+        done = record["epoch"] * self.steps - self.done_before
+        left = (epochs - record["epoch"]) * self.steps * (time.monotonic() - self.began) / done
+        errors.print(line + (f"  {clock(left)} left" if left else ""), soft_wrap=True)
+        if self.bar is not None and record["epoch"] == epochs:
+            self.bar.stop()
+
+
+def clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}"

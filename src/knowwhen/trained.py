@@ -1,0 +1,324 @@
+"""A trained model with its names, its times and its data: what `train` and `open` return."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+import threading
+import time
+import typing
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from knowwhen.errors import BadRequest, Interrupted, RunError, did_you_mean
+from knowwhen.evaluation import Metrics, Protocol, TimeMetrics, evaluate, evaluate_times
+from knowwhen.evaluation.ranking import Progress
+from knowwhen.facts.catalog import load
+from knowwhen.facts.dataset import Dataset
+from knowwhen.models import Sizes, TemporalModel, model_named
+from knowwhen.models.budget import paper_parameter_count
+from knowwhen.training.config import Config, read_config, settings
+from knowwhen.training.loop import Record, State, TrainingFacts, fit, optimizer_for
+from knowwhen.training.objective import Objective
+from knowwhen.training.run import RunFolder, load_model, save_model
+
+CHECKPOINT_SECONDS = 300  # within long epochs
+SMALL_STEP = 1_000_000_000  # floating-point operations: some 10 ms on one core, little more than waking a second one
+MAY_CHANGE_ON_RESUME = ("training.epochs", "validation.every", "validation.patience")
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """A model that knows names: what `knowwhen.train` and `knowwhen.open` return."""
+
+    model: TemporalModel
+    dataset: Dataset
+    config: Config
+    history: list[Record] = field(default_factory=list)
+    path: Path | None = None  # of its run or model folder
+
+    def info(self) -> dict[str, Any]:
+        """What it is and how large, stored parameters beside those of the paper's formula."""
+        sizes, name = self.model.sizes, self.model.name
+        seen = len({*self.dataset.train.subject.tolist(), *self.dataset.train.object.tolist()})
+        counted = None
+        if name in ("complex", "tcomplex", "tntcomplex"):
+            # The paper counts the entities of train, and reciprocal predicates before its formula doubles them again.
+            counted = paper_parameter_count(name, self.model.rank, seen, 2 * sizes.predicates, sizes.timestamps)
+        looks = [record["valid"]["mrr"] for record in self.history if "valid" in record]
+        return {
+            "model": name,
+            "formula": self.model.formula,
+            "rank": self.model.rank,
+            "parameters": self.model.parameter_count(),
+            "parameters_in_the_papers_count": counted,
+            "data": self.dataset.name,
+            "data_hash": self.dataset.hash,
+            "epochs": self.history[-1]["epoch"] if self.history else 0,
+            "best_valid_mrr": max(looks) if looks else None,
+        }
+
+    def evaluate(
+        self,
+        split: str = "test",
+        *,
+        protocol: Protocol | None = None,
+        sample: int | None = None,
+        progress: Progress | None = None,
+    ) -> Metrics:
+        """The ranking metrics of a split, or of `sample` facts of it, under a protocol."""
+        return evaluate(self.model, self.dataset, split, protocol, sample=sample, progress=progress)
+
+    def evaluate_times(self, split: str = "test", *, sample: int | None = None, seed: int = 0) -> TimeMetrics:
+        """How well time questions (s, p, o, ?) about a split are answered, beside two trivial baselines."""
+        return evaluate_times(self.model, self.dataset, split, sample=sample, seed=seed)
+
+    def save(self, folder: str | Path) -> None:
+        """Writes a folder that `knowwhen.open` reads back: weights, names, data and a model card."""
+        folder = Path(folder)
+        if (folder / "model.json").exists():
+            raise RunError(f"{folder} already holds a model; choose another folder")
+        self.dataset.save(folder / "data")
+        save_model(folder, self.model, model_card(self))
+        (folder / "config.toml").write_text(self.config.to_toml(), encoding="utf-8")
+
+
+class TrainingProgress(typing.Protocol):
+    """Who is told how training goes."""
+
+    def start(self, state: State, config: Config, steps: int) -> None: ...
+
+    def step(self, state: State, examples_per_second: float) -> None: ...
+
+    def epoch(self, record: Record, seconds: float, examples_per_second: float) -> None: ...
+
+
+class Silent:
+    """Tells nobody."""
+
+    def start(self, state: State, config: Config, steps: int) -> None:
+        pass
+
+    def step(self, state: State, examples_per_second: float) -> None:
+        pass
+
+    def epoch(self, record: Record, seconds: float, examples_per_second: float) -> None:
+        pass
+
+
+def train(
+    data: Dataset | str | Path | None,
+    recipe: str | Path | None = None,
+    *,
+    run: str | Path | None = None,
+    resume: bool = False,
+    progress: TrainingProgress | None = None,
+    overrides: Mapping[str, object] | None = None,
+    **options: object,
+) -> TrainedModel:
+    """Trains a model and returns it, the best on valid where that is looked at.
+
+    Settings come from a `recipe` (a name or a TOML file), then from `options` by short name (`model="tntcomplex"`,
+    `rank=64`, `epochs=20`) or `overrides` by full name (`{"regularizer.time_weight": 0.1}`). With `run`, all is kept in
+    that folder and `resume=True` goes on where it stopped; without, it is kept in memory. Ctrl-C saves, then stops.
+    """
+    changes = {**{full_name(name): value for name, value in options.items()}, **(overrides or {})}
+    if run is None:
+        with tempfile.TemporaryDirectory(prefix="knowwhen-") as aside:
+            trained = train(data, recipe, run=Path(aside) / "run", progress=progress, overrides=changes)
+            return TrainedModel(trained.model, trained.dataset, trained.config, trained.history)
+    folder = RunFolder(Path(run))
+    with folder.locked():
+        dataset, config = _begin(folder, data, recipe, changes, resume)
+        return _train(folder, dataset, config, progress or Silent())
+
+
+def open(path: str | Path) -> TrainedModel:
+    """The trained model of a run folder (the best so far, if the run is not finished) or of a saved model's folder."""
+    path = Path(path)
+    if (path / "model.json").is_file():
+        config = read_config(path / "config.toml") if (path / "config.toml").is_file() else Config()
+        return TrainedModel(load_model(path), load(path / "data"), config, path=path)
+    folder = RunFolder(path)
+    if not folder.exists:
+        raise RunError(f"{path} holds no run and no model" + ("" if path.exists() else ": there is no such folder"))
+    config, dataset = folder.read_config(), load(folder.model / "data")
+    if (folder.model / "model.json").is_file():
+        model = load_model(folder.model)
+    else:
+        model = folder.load_model(_new_model(config, dataset))
+    return TrainedModel(model, dataset, config, folder.history(), path)
+
+
+def full_name(name: str) -> str:
+    """'model.rank' of 'rank'; `model` alone means its name, and names that two sections have must be given in full."""
+    if "." in name:
+        return name
+    if name == "model":
+        return "model.name"
+    matches = [full for full in settings() if full.partition(".")[2] == name]
+    if not matches:
+        raise BadRequest(f"no setting {name!r}{did_you_mean(name, [full.partition('.')[2] for full in settings()])}")
+    if len(matches) > 1:
+        raise BadRequest(f"{name!r} may be {' or '.join(matches)}; give the full name in overrides={{…}}")
+    return matches[0]
+
+
+def _begin(
+    folder: RunFolder,
+    data: Dataset | str | Path | None,
+    recipe: str | Path | None,
+    changes: Mapping[str, object],
+    resume: bool,
+) -> tuple[Dataset, Config]:
+    """The data and settings of a new run, or of the one that is to go on."""
+    given = data if isinstance(data, Dataset) or data is None else load(data)
+    if not (resume and folder.exists):
+        if given is None:
+            raise BadRequest(f"there is no run in {folder.path} to resume; name the data to train on")
+        config = read_config(recipe, changes)
+        folder.create(config, given, {"recipe": str(recipe)} if recipe else {})
+        return given, config
+    dataset, config = load(folder.model / "data"), folder.read_config()
+    if given is not None and given.hash != dataset.hash:
+        raise RunError(
+            f"the data has changed since {folder.path} began: hash {given.hash[:12]}, then {dataset.hash[:12]}; "
+            "start a new run, or resume without naming data to use what the run began with"
+        )
+    wanted = read_config(folder.config, changes)
+    if recipe is not None:
+        wanted = read_config(recipe, changes)
+    for name in settings():
+        section, _, key = name.partition(".")
+        then, now = (getattr(getattr(c, section), key) for c in (config, wanted))
+        if then != now and name not in MAY_CHANGE_ON_RESUME:
+            raise RunError(f"{folder.path} was begun with {name} = {then!r}, not {now!r}; start a new run for that")
+    if wanted != config:
+        folder.change_config(wanted)
+    return dataset, wanted
+
+
+def _train(folder: RunFolder, dataset: Dataset, config: Config, progress: TrainingProgress) -> TrainedModel:
+    device = config.training.device
+    torch.set_num_threads(threads_for(config, dataset))
+    model = _new_model(config, dataset).initialise(torch.Generator().manual_seed(config.training.seed)).to(device)
+    optimizer = optimizer_for(model, config)
+    state = folder.load_checkpoint(model, optimizer) or State()
+    state.stopped_early = state.stopped_early and state.looks_since_best >= config.validation.patience > 0
+    gaps = torch.tensor(dataset.timeline.gaps, device=device) if config.regularizer.time_gaps else None
+    objective = Objective(config.objective, config.regularizer, config.training.precision, gaps)
+    facts = TrainingFacts(dataset.train, model.sizes, device)
+    with stop_requested() as stop:
+        watcher = _Watcher(folder, model, optimizer, progress, stop)
+        progress.start(state, config, -(-len(facts) // config.training.batch_size))
+        validate = (lambda model: _look(model, dataset)) if len(dataset.valid) else None
+        state = fit(model, optimizer, facts, objective, config, state, watcher, validate)
+    model = folder.load_model(model).cpu()
+    trained = TrainedModel(model, dataset, config, state.history, folder.path)
+    folder.save_model(model, model_card(trained))
+    return trained
+
+
+def threads_for(config: Config, dataset: Dataset) -> int:
+    """The setting, or one where a step is too small to be worth sharing, else one per core."""
+    step = 6 * config.training.batch_size * len(dataset.entities) * 2 * config.model.rank  # of the three products
+    return config.training.threads or (1 if step < SMALL_STEP else os.cpu_count() or 1)
+
+
+def _look(model: TemporalModel, dataset: Dataset) -> Record:
+    """What a look at the valid split records."""
+    metrics = evaluate(model, dataset, "valid").to_dict()
+    return {key: metrics[key] for key in ("mrr", "hits@1", "hits@3", "hits@10", "count")}
+
+
+class _Watcher:
+    """Saves the run as it goes, tells of its progress, and stops it when asked to."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        model: TemporalModel,
+        optimizer: torch.optim.Optimizer,
+        progress: TrainingProgress,
+        stop: threading.Event,
+    ) -> None:
+        self.folder, self.model, self.optimizer = folder, model, optimizer
+        self.progress, self.stop = progress, stop
+        self.saved = time.monotonic()
+        self.examples, self.seconds = 0, 0.0  # of this epoch, since this process began
+
+    def after_step(self, state: State, steps: int, examples: int, seconds: float) -> None:
+        self.examples += examples
+        self.seconds += seconds
+        self.progress.step(state, self.examples / self.seconds)
+        if self.stop.is_set():
+            self.save(state)
+            where = f"epoch {state.epoch + 1}, step {state.step} of {steps}"
+            raise Interrupted(
+                f"stopped in {where} and saved; go on with: knowwhen train --run {self.folder.path} --resume"
+            )
+        if time.monotonic() - self.saved > CHECKPOINT_SECONDS:
+            self.save(state)
+
+    def after_epoch(self, state: State, is_best: bool) -> None:
+        if is_best:
+            self.folder.save_best(self.model)
+        self.save(state)
+        rate = self.examples / self.seconds if self.seconds else 0.0
+        timing = {"epoch": state.epoch, "seconds": round(self.seconds, 3), "examples_per_second": round(rate)}
+        self.folder.append_timing(timing)
+        self.progress.epoch(state.history[-1], self.seconds, rate)
+        self.examples, self.seconds = 0, 0.0
+
+    def save(self, state: State) -> None:
+        self.folder.save_checkpoint(self.model, self.optimizer, state)
+        self.saved = time.monotonic()
+
+
+@contextmanager
+def stop_requested() -> Iterator[threading.Event]:
+    """An event that Ctrl-C or SIGTERM sets, instead of ending the program in the middle of a step."""
+    event = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield event
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def request(number: int, frame: object) -> None:
+        if event.is_set() and number == signal.SIGINT:  # asked twice: at once
+            raise KeyboardInterrupt
+        event.set()
+
+    for number in before:
+        signal.signal(number, request)
+    try:
+        yield event
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _new_model(config: Config, dataset: Dataset) -> TemporalModel:
+    sizes = Sizes(
+        entities=len(dataset.entities),
+        predicates=len(dataset.predicates),
+        timestamps=max(1, len(dataset.timeline)),  # facts that are all static still need one row
+        undated_row=config.model.undated == "own",
+    )
+    return model_named(config.model.name)(sizes, config.model.rank)
+
+
+def model_card(trained: TrainedModel) -> str:
+    """A page for people who find the folder: what the model is, what it was trained on, how it did."""
+    info = trained.info()
+    lines = [f"# {info['model']} on {info['data']}", "", "A model made with knowwhen.", ""]
+    lines += [f"- {key.replace('_', ' ')}: {value}" for key, value in info.items() if value is not None]
+    lines += ["", "```python", "import knowwhen as kw", "", 'model = kw.open("this folder")', "```", ""]
+    lines += ["## Settings", "", "```toml", trained.config.to_toml().rstrip(), "```", ""]
+    return "\n".join(lines)

@@ -1,0 +1,94 @@
+"""Penalties, as pure functions; their weights belong to the loop.
+
+Weighted by the batch, as in the paper: the factors are those of the batch's facts, so rows are penalised as often as
+they occur. All are on complex moduli, and their gradients are finite at zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from knowwhen.models.base import Factor
+
+
+def omega3(factors: Sequence[Factor]) -> Tensor:
+    """Ω³ = 1/3 Σ_f weight_f ‖f‖₃³, batch mean: the nuclear 3-norm's variational form.
+
+    Lacroix et al. 2020, section 3.2. `factors` are the model's: with predicate and time in one mode, and TNTComplEx's
+    entities counting twice.
+    """
+    return _norms(factors, 3) / 3
+
+
+def delta(factors: Sequence[Factor], p: int) -> Tensor:
+    """Δ^p = 1/p Σ_f weight_f ‖f‖_p^p over the separate factors (Lacroix et al. 2020, section 3.5); batch mean."""
+    return _norms(factors, p) / p
+
+
+def smoothness(axis: Tensor, p: float, gaps: Tensor | None = None) -> Tensor:
+    """Λ_p = 1/(T−1) Σ_i ‖w_{i+1} − w_i‖_p^p (Lacroix et al. 2020, section 3.3); rows (T, 2r) in the order of time.
+
+    With `gaps` (T−1,), the real distances of neighbouring timestamps, each term is divided by its gap.
+    """
+    if len(axis) < 2:
+        return axis.new_zeros(())
+    steps = axis[1:] - axis[:-1]  # (T - 1, 2r)
+    norms = power_norm(steps, p)  # (T - 1,)
+    return (norms if gaps is None else norms / gaps).mean()
+
+
+def _norms(factors: Sequence[Factor], p: float) -> Tensor:
+    total = sum(weight * power_norm(_pairs(rows), p).mean() for weight, rows in factors)
+    assert isinstance(total, Tensor)
+    return total
+
+
+def _pairs(rows: Tensor) -> Tensor:
+    """Rows as pairs of reals, whose moduli are those of the rows: complex ones viewed, real ones beside zeros."""
+    if rows.is_complex():
+        return torch.view_as_real(rows.resolve_conj()).flatten(-2)
+    return torch.stack([rows, torch.zeros_like(rows)], dim=-1).flatten(-2)
+
+
+def power_norm(rows: Tensor, p: float) -> Tensor:  # (n, 2r) -> (n,)
+    """Σ_j |z_j|^p of each row of r complex numbers.
+
+    Naive equivalent: `as_complex(rows).abs().pow(p).sum(-1)`. The gradient p |z|^(p−2) z is written out: it needs no
+    complex kernels, which are slow on CPUs, and is 0 at 0 where a square root's is NaN.
+    """
+    norms: Tensor = _PowerNorm.apply(rows, p)  # type: ignore[no-untyped-call]
+    return norms
+
+
+class _PowerNorm(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, p: float) -> Tensor:
+        pairs = rows.view(*rows.shape[:-1], -1, 2)
+        squares = pairs.square().sum(-1)  # (n, r)
+        slope = _power(squares, p - 2)  # |z|^(p − 2)
+        ctx.p = p
+        ctx.save_for_backward(rows, slope)
+        return (squares * slope).sum(-1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None]:
+        rows, slope = ctx.saved_tensors
+        scale = slope * (ctx.p * upstream[..., None])  # (n, r)
+        return (rows.view(*rows.shape[:-1], -1, 2) * scale[..., None]).view(rows.shape), None
+
+
+def _power(squares: Tensor, exponent: float) -> Tensor:
+    """|z|^exponent from |z|², 0 where z is 0 and the exponent negative; without `pow` where it can be done without."""
+    if exponent == 0:
+        return torch.ones_like(squares)
+    if exponent == 1:
+        return squares.sqrt()
+    if exponent == 2:
+        return squares
+    return torch.where(squares > 0, squares.pow(exponent / 2), 0)

@@ -1,0 +1,60 @@
+"""The objective against the paper's equations, written out with torch's own softmax."""
+
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+from torch.testing import assert_close
+
+from knowwhen.models import MODELS, Sizes
+from knowwhen.training.config import read_config
+from knowwhen.training.objective import Batch, Objective, total
+from knowwhen.training.regularizers import omega3, smoothness
+
+
+def case(name="tntcomplex", **overrides):
+    config = read_config(None, overrides)
+    model = MODELS[name](Sizes(6, 2, 4), 3).double()
+    for i, table in enumerate(model.parameters()):
+        torch.nn.init.normal_(table, generator=torch.Generator().manual_seed(i))
+    generator = torch.Generator().manual_seed(9)
+    s, p, o, t = (torch.randint(n, (8,), generator=generator) for n in (6, 4, 6, 4))
+    batch = Batch(s, p, o, t, torch.tensor([True, False] * 4))
+    return model, batch, Objective(config.objective, config.regularizer, "fp32", None)
+
+
+def test_the_sum_of_all_terms_is_the_papers_objective():
+    model, b, objective = case(
+        **{"objective.time_weight": 0.5, "regularizer.embedding_weight": 0.2, "regularizer.time_weight": 0.3}
+    )
+    objects = cross_entropy(model.score_objects(b.s, b.p, b.t), b.o)
+    d = b.dated
+    times = cross_entropy(model.score_timestamps(b.s[d], b.p[d], b.o[d]), b.t[d], reduction="sum") / len(b)
+    penalties = 0.2 * omega3(model.factors(b.s, b.p, b.o, b.t)) + 0.3 * smoothness(model.timestamp, 3)
+    terms = objective.terms(model, b)
+    assert_close(terms["objects"], objects)
+    assert_close(terms["times"], 0.5 * times)
+    assert_close(total(terms), objects + 0.5 * times + penalties)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "names"),
+    [
+        ({"regularizer.embedding": "none", "regularizer.time_weight": 0}, {"objects"}),
+        ({"regularizer.embedding": "delta4", "regularizer.time_weight": 0}, {"objects", "embedding_penalty"}),
+        ({"regularizer.embedding_weight": 0}, {"objects", "time_penalty"}),
+    ],
+)
+def test_terms_that_are_switched_off_are_not_computed(overrides, names):
+    model, batch, objective = case(**overrides)
+    assert set(objective.terms(model, batch)) == names
+
+
+def test_a_static_model_has_no_terms_of_time():
+    model, batch, objective = case("complex", **{"objective.time_weight": 1.0})
+    assert set(objective.terms(model, batch)) == {"objects", "embedding_penalty"}
+
+
+def test_a_batch_without_dated_facts_has_no_time_loss():
+    model, b, objective = case(**{"objective.time_weight": 1.0})
+    undated = Batch(b.s, b.p, b.o, b.t, torch.zeros(8, dtype=torch.bool))
+    assert "times" not in objective.terms(model, undated)
