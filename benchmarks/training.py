@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import statistics
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +18,7 @@ import numpy as np
 import torch
 
 import knowwhen as kw
-from benchmarks.softmax import limit_jobs, limit_of, seconds_in_turns
+from benchmarks.softmax import limit_jobs, peak_bytes, seconds_in_turns
 from knowwhen.facts.table import Facts
 from knowwhen.models import Sizes, model_named
 from knowwhen.training.config import Config, read_config
@@ -59,12 +58,13 @@ def measure(facts: Facts, sizes: Sizes, config: Config, repeat: int) -> dict[str
     b, (E, d) = config.training.batch_size, model.candidates().shape
     step()  # before the limit's buffers: peak memory is that of training
     step()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    peak = peak_bytes()
     dtype = torch.bfloat16 if config.training.precision == "bf16" else torch.float32
     taken = seconds_in_turns({"step": step, **limit_jobs(b, E, d, dtype)}, repeat)
-    ours = {name: summary(taken["step"]) for name, summary in (("median", statistics.median), ("min", min))}
-    del taken["step"]
-    limit = {name: limit_of(taken, summary) for name, summary in (("median", statistics.median), ("min", min))}
+    steps = taken.pop("step")
+    summaries = {"median": statistics.median, "min": min}
+    ours = {name: summary(steps) for name, summary in summaries.items()}
+    limit = {name: min(map(summary, taken.values())) for name, summary in summaries.items()}  # of the fastest layout
     return {
         "entities": E,
         "dimension": d,
