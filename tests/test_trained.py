@@ -278,6 +278,20 @@ def test_undated_facts_may_own_a_timestamp(tmp_path):
     assert 0 < model.evaluate("test").mrr < 1
 
 
+def test_slow_bf16_is_said_in_advance(monkeypatch):
+    class Heard(knowwhen.trained.Silent):
+        texts = []
+
+        def notice(self, text):
+            self.texts.append(text)
+
+    for fast in (True, False):
+        monkeypatch.setattr(knowwhen.trained, "fast_bf16", lambda device, fast=fast: fast)
+        changes = {**SMALL, "training.precision": "bf16", "training.epochs": 1}
+        kw.train("leaders", overrides=changes, progress=Heard())
+    assert Heard.texts == ["this machine has no bf16 instructions: training.precision=fp32 is many times faster here"]
+
+
 @pytest.mark.parametrize("name", ["complex", "tcomplex", "cp", "distmult"])
 def test_every_model_trains(name):
     history = train(model__name=name, training__epochs=3).history

@@ -27,6 +27,7 @@ from knowwhen.training.config import Config, read_config, settings
 from knowwhen.training.loop import Record, State, TrainingFacts, fit, optimizer_for
 from knowwhen.training.objective import Objective
 from knowwhen.training.run import RunFolder, load_model, save_model
+from knowwhen.training.softmax import fast_bf16
 
 CHECKPOINT_SECONDS = 300  # within long epochs
 SMALL_STEP = 1_000_000_000  # floating-point operations: some 10 ms on one core, little more than waking a second one
@@ -92,6 +93,8 @@ class TrainedModel:
 class TrainingProgress(typing.Protocol):
     """Who is told how training goes."""
 
+    def notice(self, text: str) -> None: ...
+
     def start(self, state: State, config: Config, steps: int) -> None: ...
 
     def step(self, state: State, examples_per_second: float) -> None: ...
@@ -101,6 +104,9 @@ class TrainingProgress(typing.Protocol):
 
 class Silent:
     """Tells nobody."""
+
+    def notice(self, text: str) -> None:
+        pass
 
     def start(self, state: State, config: Config, steps: int) -> None:
         pass
@@ -207,6 +213,8 @@ def _begin(
 def _train(folder: RunFolder, dataset: Dataset, config: Config, progress: TrainingProgress) -> TrainedModel:
     device = config.training.device
     torch.set_num_threads(threads_for(config, dataset))
+    if config.training.precision == "bf16" and not fast_bf16(device):
+        progress.notice("this machine has no bf16 instructions: training.precision=fp32 is many times faster here")
     model = _new_model(config, dataset).initialise(torch.Generator().manual_seed(config.training.seed)).to(device)
     optimizer = optimizer_for(model, config)
     state = folder.load_checkpoint(model, optimizer) or State()

@@ -59,6 +59,9 @@ def info(
 class Shown:
     """Progress on stderr: a bar with time left on a terminal, a line per epoch elsewhere."""
 
+    def notice(self, text: str) -> None:
+        errors.print(text, soft_wrap=True)
+
     def start(self, state: State, config: Config, steps: int) -> None:
         self.steps, self.config = steps, config
         self.began, self.done_before = time.monotonic(), state.epoch * steps + state.step
