@@ -64,7 +64,10 @@ def test_the_label_is_in_the_first_language_that_has_one(labels, expected):
     ("value", "expected"),
     [
         (item(5), 5),
-        ({"entity-type": "item", "numeric-id": 5}, 5),  # before 2017
+        ({"entity-type": "item", "numeric-id": 5}, 5),
+        ({"entity-type": "item", "id": "Q5"}, 5),
+        ({"entity-type": "item", "id": "Qx"}, None),
+        ({"entity-type": "item", "id": ""}, None),
         ({"entity-type": "property", "numeric-id": 5}, None),
         ({"entity-type": "property", "numeric-id": 5, "id": "P5"}, None),
         ({"entity-type": "lexeme", "id": "L5"}, None),

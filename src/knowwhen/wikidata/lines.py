@@ -21,10 +21,10 @@ class Value(Struct, gc=False):
 
     @property
     def item(self) -> int | None:
-        """76 for Q76, None for what is no item; old dumps have the number only."""
-        if self.id is None:
+        """76 for Q76, None for what is no item; a dump has the number, the id or both."""
+        if self.numeric_id is not None:
             return self.numeric_id if self.entity_type == "item" else None
-        return int(self.id[1:]) if self.id[:1] == "Q" and self.id[1:].isdecimal() else None
+        return int(self.id[1:]) if self.id and self.id[0] == "Q" and self.id[1:].isdecimal() else None
 
 
 class DataValue(Struct, gc=False):
@@ -47,9 +47,9 @@ class Snak(Struct, gc=False):
 class Times(Struct, gc=False):
     """The qualifiers that say when: start time, end time, point in time."""
 
-    begin: list[Snak] = field(default_factory=list, name="P580")
-    end: list[Snak] = field(default_factory=list, name="P582")
-    point: list[Snak] = field(default_factory=list, name="P585")
+    begin: tuple[Snak, ...] = field(default=(), name="P580")
+    end: tuple[Snak, ...] = field(default=(), name="P582")
+    point: tuple[Snak, ...] = field(default=(), name="P585")
 
 
 class Statement(Struct, gc=False):

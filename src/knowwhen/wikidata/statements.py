@@ -35,8 +35,8 @@ class Extract:
             self.counts["properties"] += 1
             return
         self.counts["items"] += 1
+        self.counts["statements"] += sum(map(len, entity.claims.values()))
         for predicate, statements in entity.claims.items():
-            self.counts["statements"] += len(statements)
             if not predicate[1:].isdecimal():
                 self.counts["removed_unknown_predicate"] += len(statements)
                 continue
@@ -51,11 +51,12 @@ class Extract:
             if type(value) is str and statement.rank != "deprecated":
                 texts += 1
                 continue
-            item = value.item if isinstance(value, Value) else None
+            item = value.item if type(value) is Value else None
+            times = statement.qualifiers
             if item is None or statement.rank == "deprecated":
                 self.counts[_why_not(statement)] += 1
-            elif isinstance(statement.qualifiers, Times):
-                self._add_spans(subject, predicate, item, spans(statement.qualifiers, self.counts))
+            elif type(times) is Times and (times.begin or times.end or times.point):
+                self._add_spans(subject, predicate, item, spans(times, self.counts))
             else:
                 self.facts.append((subject, predicate, item, None, None))
         if texts:
