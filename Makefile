@@ -22,6 +22,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.loading
 	$(BIN)/python -m benchmarks.softmax
 	$(BIN)/python -m benchmarks.training
+	$(BIN)/python -m benchmarks.wikidata
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py
