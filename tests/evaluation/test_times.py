@@ -88,6 +88,11 @@ class TestCoalescing:
         first, last = coalesce(np.array([[0.7, 0.2, 0.1]]), np.array([[0, 2]]), np.array([0.25]))
         assert list(zip(first[0].tolist(), last[0].tolist(), strict=True)) == [(0, 0), (1, 2)]
 
+    def test_a_rounding_error_does_not_make_it_grow(self):
+        probability = np.array([[0.1] * 10 + [0.0]])  # ten tenths add up to less than 1 in floating point
+        first, last = coalesce(probability, np.array([[0]]), np.array([1.0]))
+        assert (first.item(), last.item()) == (0, 9)
+
     def test_on_a_tie_it_takes_the_later_side(self):
         first, last = coalesce(np.array([[0.3, 0.4, 0.3]]), np.array([[1]]), np.array([0.5]))
         assert (first.item(), last.item()) == (1, 2)
