@@ -13,7 +13,19 @@ import knowwhen
 
 SOURCE = Path(knowwhen.__file__).parent
 # Imports point down: each layer sees itself and those before it. `wikidata` sees facts only.
-LAYERS = ["errors", "facts", "models", "training", "evaluation", "query", "plotting", "trained", "serve", "cli"]
+LAYERS = [
+    "errors",
+    "facts",
+    "models",
+    "training",
+    "evaluation",
+    "query",
+    "plotting",
+    "trained",
+    "reproduction",
+    "serve",
+    "cli",
+]
 
 
 def imports(path: Path) -> set[str]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from knowwhen.cli import data, evaluate, train, wikidata
+from knowwhen.cli import data, evaluate, reproduce, train, wikidata
 from knowwhen.errors import Interrupted, KnowwhenError
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app.add_typer(wikidata.app, name="wikidata")
 app.command()(train.train)
 app.command()(train.info)
 app.command()(evaluate.evaluate)
+app.command()(reproduce.reproduce)
 
 
 def _version(wanted: bool) -> None:

@@ -1,0 +1,141 @@
+"""Results beside the paper's, as text and as the page docs/results.md, which is made and never edited."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+
+from knowwhen.models.budget import de_simple_parameter_count, paper_parameter_count, paper_rank
+from knowwhen.reproduction import paper
+from knowwhen.reproduction.results import Result, chosen
+
+Row = Sequence[str]
+
+
+def params_rows() -> list[Row]:
+    """Table 1 and the ranks that follow from it, for each dataset and model."""
+    rows: list[Row] = [("dataset", "model", "rank", "paper's rank", "Table 1 parameters", "DE-SimplE, d = 100")]
+    for data, sizes in paper.SIZES.items():
+        budget = round(de_simple_parameter_count(*sizes[:2]))
+        for model in paper.MODELS:
+            rank = paper_rank(model, *sizes)
+            count = paper_parameter_count(model, rank, *sizes)
+            rows.append((data, model, str(rank), str(paper.RANKS[data][model]), f"{count:,}", f"{budget:,}"))
+    return rows
+
+
+def table2_rows(results: Sequence[Result]) -> list[Row]:
+    """Ours beside the paper's, seeds of one row as mean ± standard deviation."""
+    header = ("dataset", "model", "rank", "seeds", "test MRR", "paper", "difference", "Hits@1", "Hits@3", "Hits@10")
+    rows: list[Row] = [header]
+    for (data, model, large), printed in paper.TABLE2.items():
+        name = model + ("-x10" if large else "")
+        seeds = [r for r in results if (r.table, r.data, r.row) == ("table2", data, name)]
+        if seeds:
+            mrr = statistics.mean(r.test["mrr"] for r in seeds)
+            hits = [f"{statistics.mean(r.test[f'hits@{k}'] for r in seeds):.3f}" for k in (1, 3, 10)]
+            shown = f"{mrr:.4f}" + (
+                f" ± {statistics.stdev(r.test['mrr'] for r in seeds):.4f}" if len(seeds) > 1 else ""
+            )
+            difference = f"{mrr - printed.mrr:+.3f}"
+            rows.append(
+                (data, name, str(seeds[0].rank), str(len(seeds)), shown, f"{printed.mrr:.2f}", difference, *hits)
+            )
+    return rows
+
+
+def table3_rows(results: Sequence[Result]) -> list[Row]:
+    """The penalties, each at the weight that valid chose."""
+    rows: list[Row] = [("penalty", "weight chosen on valid", "valid MRR", "test MRR", "paper (ICEWS05-15, x10)")]
+    for penalty, printed in paper.TABLE3.items():
+        tried = [r for r in results if (r.table, r.row) == ("table3", penalty)]
+        if tried:
+            best = chosen(tried)
+            weight = best.choice.lstrip("wt")
+            rows.append((penalty, weight, f"{best.valid_mrr:.4f}", f"{best.test['mrr']:.4f}", f"{printed:.2f}"))
+    return rows
+
+
+def stddev_rows(results: Sequence[Result]) -> list[Row]:
+    """Spread of TNTComplEx over seeds."""
+    rows: list[Row] = [("dataset", "seeds", "mean test MRR", "standard deviation", "paper's")]
+    for data, printed in paper.STDDEV.items():
+        found = [r.test["mrr"] for r in results if (r.table, r.data, r.row) == ("table2", data, "tntcomplex")]
+        if len(found) > 1:
+            spread = statistics.stdev(found)
+            rows.append((data, str(len(found)), f"{statistics.mean(found):.4f}", f"{spread:.4f}", f"{printed:.4f}"))
+    return rows
+
+
+def figure1_rows(results: Sequence[Result]) -> list[Row]:
+    """MRR against the strength of the smoothness penalty."""
+    rows: list[Row] = [("penalty", "weight", "valid MRR", "test MRR")]
+    for r in sorted((r for r in results if r.table == "figure1"), key=lambda r: (r.row, float(r.choice[1:]))):
+        rows.append((r.row, r.choice[1:], f"{r.valid_mrr:.4f}", f"{r.test['mrr']:.4f}"))
+    return rows
+
+
+def wikidata_rows(results: Sequence[Result]) -> list[Row]:
+    """Wikidata12k: ranking by T-MRR and NT-MRR, and time questions."""
+    header = (
+        "model",
+        "weight chosen on valid",
+        "test MRR",
+        "T-MRR",
+        "aeIOU@1",
+        "gaeIOU@1",
+        "AP over time",
+        "AUC-PR (paper)",
+    )
+    rows: list[Row] = [header]
+    for name in dict.fromkeys(r.row for r in results if r.table == "wikidata"):
+        best = chosen([r for r in results if (r.table, r.row) == ("wikidata", name)])
+        times = (best.times or {}).get("model", {})
+        cells = [_number(times.get(key)) for key in ("average_precision", "auc_pr_paper")]
+        intervals = times.get("intervals") or {}
+        fits = [_number(intervals.get(key)) for key in ("aeiou@1", "gaeiou@1")]
+        rows.append((name, best.choice[1:], f"{best.test['mrr']:.4f}", _number(best.t_mrr), *fits, *cells))
+    return rows
+
+
+TABLES: dict[str, tuple[str, Callable[[Sequence[Result]], list[Row]]]] = {
+    "table2": ("Table 2: link prediction, filtered test MRR", table2_rows),
+    "stddev": ("Standard deviations over seeds", stddev_rows),
+    "table3": ("Table 3: penalties of TNTComplEx on ICEWS14 at base rank", table3_rows),
+    "figure1": ("Figure 1, left: strength of the smoothness penalty on ICEWS14", figure1_rows),
+    "wikidata": ("Intervals: Wikidata12k, objects only", wikidata_rows),
+}
+
+
+def results_page(results: Sequence[Result]) -> str:
+    """docs/results.md: every table that has results, and how each result was made."""
+    parts = ["# Results\n\n<!-- made by `knowwhen reproduce`; never edited by hand -->\n"]
+    parts += ["\nFiltered at the query's time, ties half, both directions unless said; weights are chosen on valid.\n"]
+    parts += [f"\n## Parameters and ranks (Table 1)\n\n{markdown(params_rows())}"]
+    for title, rows in TABLES.values():
+        found = rows(results)
+        if len(found) > 1:
+            parts.append(f"\n## {title}\n\n{markdown(found)}")
+    parts.append(f"\n## How each was made\n\n{markdown(_runs_rows(results))}" if results else "")
+    return "".join(parts)
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]]) + "\n"
+
+
+def _runs_rows(results: Sequence[Result]) -> list[Row]:
+    rows: list[Row] = [
+        ("table", "data", "row", "seed", "valid MRR", "test MRR", "epochs", "minutes", "machine", "commit")
+    ]
+    for r in results:
+        machine = f"{r.cores} cores, {r.gigabytes} GB"
+        row = f"{r.row} {r.choice}".strip()
+        scores = (f"{r.valid_mrr:.4f}", f"{r.test['mrr']:.4f}")
+        rows.append((r.table, r.data, row, str(r.seed), *scores, str(r.epochs), f"{r.minutes:g}", machine, r.commit))
+    return rows
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.4f}"

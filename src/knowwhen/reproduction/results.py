@@ -1,0 +1,121 @@
+"""Experiments run, and their results kept beside them: result.json in each run folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from knowwhen.evaluation import Protocol
+from knowwhen.facts.catalog import load
+from knowwhen.reproduction.experiments import Experiment
+from knowwhen.trained import TrainedModel, TrainingProgress, train
+from knowwhen.training.run import write_whole
+
+FILE = "result.json"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What an experiment gave, and all that is needed to get it again."""
+
+    table: str
+    row: str
+    data: str
+    seed: int
+    choice: str
+    valid_mrr: float
+    test: dict[str, Any]  # mrr, hits@1, hits@3, hits@10, count, protocol
+    t_mrr: float | None
+    nt_mrr: float | None
+    times: dict[str, Any] | None  # of time questions, where they were measured
+    rank: int
+    parameters: int
+    epochs: int
+    minutes: float
+    settings: dict[str, Any]
+    commit: str
+    cores: int
+    gigabytes: int
+
+
+def run(experiment: Experiment, runs: Path, progress: TrainingProgress | None = None) -> Result:
+    """The result of an experiment: read where it is done, resumed where it was begun, else trained."""
+    folder = runs / experiment.name
+    done = read(folder)
+    if done is not None:
+        return done
+    begun = (folder / "config.toml").is_file()
+    data = None if begun else load(experiment.data)
+    recipe = None if begun else experiment.recipe
+    overrides = {} if begun else experiment.settings
+    trained = train(data, recipe, run=folder, resume=True, progress=progress, overrides=overrides)
+    result = measure(experiment, trained, folder)
+    write_whole(folder / FILE, (json.dumps(asdict(result), indent=1) + "\n").encode())
+    return result
+
+
+def measure(experiment: Experiment, trained: TrainedModel, folder: Path) -> Result:
+    """The test scores of a finished run; nothing was chosen by them."""
+    metrics = trained.evaluate("test", protocol=Protocol(directions=experiment.directions))  # type: ignore[arg-type]
+    timed = (
+        trained.evaluate_times("test").to_dict() if experiment.table == "wikidata" and trained.model.temporal else None
+    )
+    info = trained.info()
+    values = metrics.to_dict()
+    return Result(
+        experiment.table,
+        experiment.row,
+        experiment.data,
+        experiment.seed,
+        experiment.choice,
+        info["best_valid_mrr"],
+        {key: values[key] for key in ("mrr", "hits@1", "hits@3", "hits@10", "count", "protocol")},
+        metrics.t_mrr,
+        metrics.nt_mrr,
+        timed,
+        info["rank"],
+        info["parameters"],
+        info["epochs"],
+        round(_seconds(folder) / 60, 1),
+        {"recipe": experiment.recipe, **experiment.settings},
+        _commit(),
+        os.cpu_count() or 1,
+        round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
+    )
+
+
+def read(folder: Path) -> Result | None:
+    """The result of a run folder, None where there is none yet."""
+    path = folder / FILE
+    return Result(**json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else None
+
+
+def read_all(runs: Path) -> list[Result]:
+    """Every result under a folder of runs, in order of name."""
+    found = (read(folder) for folder in sorted(runs.iterdir())) if runs.is_dir() else ()
+    return [result for result in found if result is not None]
+
+
+def chosen(results: list[Result]) -> Result:
+    """Of results that differ by a choice, the one that is best on valid."""
+    return max(results, key=lambda result: result.valid_mrr)
+
+
+def _seconds(folder: Path) -> float:
+    lines = (folder / "timing.jsonl").read_text(encoding="utf-8").splitlines()
+    return sum(float(json.loads(line)["seconds"]) for line in lines)
+
+
+def _commit() -> str:
+    """The commit of this checkout, or the version where it is not one."""
+    here = Path(__file__).parent
+    command = ["git", "-C", str(here), "rev-parse", "--short", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        return "unknown"
+    return done.stdout.strip() or "unknown"

@@ -1,0 +1,132 @@
+"""The paper's tables: plans that cover them, runs that are not done twice, and reports that say what was chosen how."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from knowwhen.errors import BadRequest
+from knowwhen.reproduction import experiments, paper, report, results
+from knowwhen.training.config import read_config
+
+
+def result(**changes):
+    base = results.Result(
+        "table2", "tntcomplex", "icews14", 0, "", 0.56,
+        {"mrr": 0.55, "hits@1": 0.4, "hits@3": 0.6, "hits@10": 0.7, "count": 10, "protocol": {}},
+        0.5, None, None, 156, 2_624_856, 50, 12.5, {"recipe": "r"}, "abc1234", 2, 24,
+    )  # fmt: skip
+    return replace(base, **changes)
+
+
+def test_every_row_of_the_papers_table_has_an_experiment_with_its_rank():
+    for large in (False, True):
+        plan = experiments.table2(paper.DATASETS, paper.MODELS, 1, large, None)
+        rows = {(e.data, e.row.removesuffix("-x10"), large) for e in plan}
+        assert rows == {key for key in paper.TABLE2 if key[2] is large}
+    for e in experiments.table2(paper.DATASETS, paper.MODELS, 1, large=False, epochs=None):
+        assert read_config(e.recipe).model.rank == paper.RANKS[e.data][e.row]
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [experiments.table3("icews14", 3), experiments.figure1("icews14", 3), experiments.wikidata(3)],
+    ids=["table3", "figure1", "wikidata"],
+)
+def test_every_experiment_is_a_run_of_its_own_with_settings_that_exist(plan):
+    assert len({e.name for e in plan}) == len(plan)
+    configs = [read_config(e.recipe, e.settings) for e in plan]
+    assert len({c.to_toml() for c in configs}) >= len(plan) - 1  # no penalty and weight 0 may meet
+    assert all(c.training.epochs == 3 for c in configs)
+
+
+def test_the_penalties_of_table_3_are_those_of_the_paper():
+    assert {e.row for e in experiments.table3("icews14", None)} == set(paper.TABLE3)
+
+
+def test_names_that_are_not_the_papers():
+    with pytest.raises(BadRequest, match="the paper has no dataset 'gdelt'; it has icews14"):
+        experiments.check_names("dataset", ["gdelt"], paper.DATASETS)
+
+
+@pytest.fixture(scope="module")
+def small():
+    settings = {"model.rank": 4, "training.epochs": 2, "training.batch_size": 500}
+    return experiments.Experiment("table2", "tntcomplex", "leaders", 1, "leaders", settings)
+
+
+def test_an_experiment_is_run_once_and_then_read(small, tmp_path):
+    first = results.run(small, tmp_path)
+    assert (first.seed, first.rank, first.epochs) == (1, 4, 2)
+    assert 0 < first.test["mrr"] < 1
+    weights = tmp_path / small.name / "model" / "weights.safetensors"
+    weights.unlink()  # a second training would write it again
+    assert results.run(small, tmp_path) == first
+    assert not weights.exists()
+    assert results.read_all(tmp_path) == [first]
+
+
+def test_an_experiment_that_was_begun_goes_on(small, tmp_path):
+    whole = results.run(small, tmp_path / "whole")
+    half = replace(small, overrides={**small.overrides, "training.epochs": 1})
+    results.run(half, tmp_path / "half")
+    folder = tmp_path / "half" / small.name
+    (folder / results.FILE).unlink()
+    config = (folder / "config.toml").read_text().replace("epochs = 1", "epochs = 2")
+    (folder / "config.toml").write_text(config)
+    resumed = results.run(small, tmp_path / "half")
+    assert resumed.test == whole.test
+
+
+def test_valid_chooses_never_test():
+    weak = result(table="table3", row="omega3", choice="w0.01", valid_mrr=0.50)
+    best = result(table="table3", row="omega3", choice="w0.1", valid_mrr=0.53)
+    weak = replace(weak, test={**weak.test, "mrr": 0.99})
+    header, row = report.table3_rows([weak, best])
+    assert row == ("omega3", "0.1", "0.5300", "0.5500", "0.65")
+    assert len(header) == len(row)
+
+
+def test_seeds_are_a_mean_and_a_spread_beside_the_paper():
+    other = result(seed=1)
+    other = replace(other, test={**other.test, "mrr": 0.57})
+    rows = report.table2_rows([result(), other])
+    assert rows[1] == (
+        "icews14",
+        "tntcomplex",
+        "156",
+        "2",
+        "0.5600 ± 0.0141",
+        "0.56",
+        "+0.000",
+        "0.400",
+        "0.600",
+        "0.700",
+    )
+    assert report.stddev_rows([result(), other])[1] == ("icews14", "2", "0.5600", "0.0141", "0.0016")
+    assert len(report.stddev_rows([result()])) == 1  # one seed has no spread
+
+
+def test_the_page_holds_what_was_run_and_how():
+    page = report.results_page([result(), result(table="figure1", row="lambda4", choice="t0.1")])
+    assert "| icews14 | tntcomplex | 156 | 1 | 0.5500 | 0.56 | -0.010 |" in page
+    assert "| lambda4 | 0.1 | 0.5600 | 0.5500 |" in page
+    assert "2 cores, 24 GB | abc1234 |" in page
+    assert "never edited by hand" in page
+    assert "Table 3" not in page  # nothing was run for it
+
+
+def test_wikidata_shows_time_questions_where_they_were_measured():
+    times = {"model": {"average_precision": 0.3, "auc_pr_paper": 0.9, "intervals": {"aeiou@1": 0.2, "gaeiou@1": 0.1}}}
+    rows = report.wikidata_rows([result(table="wikidata", row="tntcomplex", choice="w0.03", times=times)])
+    assert rows[1] == ("tntcomplex", "0.03", "0.5500", "0.5000", "0.2000", "0.1000", "0.3000", "0.9000")
+
+
+def test_the_command_prints_the_ranks_of_the_paper(tmp_path):
+    command = [sys.executable, "-c", "from knowwhen.cli.main import main; main()", "reproduce", "params", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    rows = json.loads(done.stdout)["rows"]
+    assert len(rows) == 9
+    assert all(row["rank"] == row["paper's rank"] for row in rows)
