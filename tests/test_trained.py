@@ -302,3 +302,17 @@ def test_bf16_products_end_near_fp32():
     exact, coarse = (train(training__precision=precision).history[-1] for precision in ("fp32", "bf16"))
     assert coarse["objects"] == pytest.approx(exact["objects"], rel=0.02)
     assert coarse["objects"] != exact["objects"]
+
+
+def test_small_steps_take_one_core_and_leave_the_others_as_they_were(monkeypatch):
+    used = []
+
+    class Counting(knowwhen.trained.Silent):
+        def step(self, state, examples_per_second):
+            used.append(torch.get_num_threads())
+
+    before = torch.get_num_threads()
+    kw.train("leaders", overrides={**SMALL, "training.epochs": 1}, progress=Counting())
+    kw.train("leaders", overrides={**SMALL, "training.epochs": 1, "training.threads": 2}, progress=Counting())
+    assert used == [1] * 15 + [2] * 15
+    assert torch.get_num_threads() == before

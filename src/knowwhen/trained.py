@@ -142,7 +142,8 @@ def train(
     folder = RunFolder(Path(run))
     with folder.locked():
         dataset, config = _begin(folder, data, recipe, changes, resume)
-        return _train(folder, dataset, config, progress or Silent())
+        with using_threads(threads_for(config, dataset)):
+            return _train(folder, dataset, config, progress or Silent())
 
 
 def open(path: str | Path) -> TrainedModel:
@@ -212,7 +213,6 @@ def _begin(
 
 def _train(folder: RunFolder, dataset: Dataset, config: Config, progress: TrainingProgress) -> TrainedModel:
     device = config.training.device
-    torch.set_num_threads(threads_for(config, dataset))
     if config.training.precision == "bf16" and not fast_bf16(device):
         progress.notice("this machine has no bf16 instructions: training.precision=fp32 is many times faster here")
     model = _new_model(config, dataset).initialise(torch.Generator().manual_seed(config.training.seed)).to(device)
@@ -237,6 +237,17 @@ def threads_for(config: Config, dataset: Dataset) -> int:
     """The setting, or one where a step is too small to be worth sharing, else one per core."""
     step = 6 * config.training.batch_size * len(dataset.entities) * 2 * config.model.rank  # of the three products
     return config.training.threads or (1 if step < SMALL_STEP else os.cpu_count() or 1)
+
+
+@contextmanager
+def using_threads(count: int) -> Iterator[None]:
+    """That many cores for torch, and as many as before afterwards."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _look(model: TemporalModel, dataset: Dataset) -> Record:
