@@ -18,6 +18,7 @@ from knowwhen.facts.dates import Granularity
 from knowwhen.facts.formats.folder import DATASHEET, write_sheet
 from knowwhen.facts.formats.named import SPLITS, TIMES, NamedDataset, ReadOptions
 from knowwhen.facts.known import KnownFacts
+from knowwhen.facts.spans import KnownSpans
 from knowwhen.facts.table import OPEN, Facts
 from knowwhen.facts.timeline import Timeline
 from knowwhen.facts.vocabulary import Vocabulary
@@ -84,6 +85,11 @@ class Dataset:
     def known(self) -> KnownFacts:
         """All facts of all splits, for the filter of an evaluation."""
         return KnownFacts(self.all_facts, len(self.predicates))
+
+    @cached_property
+    def spans(self) -> KnownSpans:
+        """All facts of all splits, found by what they are about."""
+        return KnownSpans(self.all_facts, len(self.predicates))
 
     @cached_property
     def hash(self) -> str:

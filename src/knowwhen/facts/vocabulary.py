@@ -9,7 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from knowwhen.errors import UnknownName, did_you_mean
+from knowwhen.errors import UnknownName
+from knowwhen.facts.lookup import Lookup
+
+SUGGESTIONS = 5  # names in an error
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +53,7 @@ class Vocabulary:
         if labelled:
             keys = ", ".join(self.key(i) for i in labelled[:5])
             raise UnknownName(f"{len(labelled)} {self._plural} are called {name!r}: ask by key ({keys})")
-        raise UnknownName(f"no {self.kind} {name!r}{did_you_mean(name, [*self._ids, *self._labelled])}")
+        raise UnknownName(f"no {self.kind} {name!r}{self._suggestion(name)}")
 
     def key(self, id: int) -> str:
         return str(self.keys[id])
@@ -59,6 +62,18 @@ class Vocabulary:
         """What people read: the label, or the key where there is none."""
         label = None if self.labels is None else self.labels[id]
         return self.key(id) if label is None else str(label)
+
+    @cached_property
+    def lookup(self) -> Lookup:
+        """Search by what people type: without case and accents, by beginnings, with typos."""
+        return Lookup(self.keys, self.labels)
+
+    def _suggestion(self, name: str) -> str:
+        """'; did you mean 'x'?' for the closest names, those that differ in case and accents alone before others."""
+        close = self.lookup.exact(name) or self.lookup.fuzzy(name, SUGGESTIONS)
+        *others, last = [repr(match.name) for match in close[:SUGGESTIONS]] or [""]
+        names = f"{', '.join(others)} or {last}" if others else last
+        return f"; did you mean {names}?" if names else ""
 
     @property
     def _plural(self) -> str:

@@ -1,0 +1,227 @@
+"""Answers as values: what was found, how likely it is, and what of it is known; printed, as HTML or as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from knowwhen.evaluation.report import table
+from knowwhen.query.scoring import Floats, Slot
+
+Span = tuple[str | None, str | None]
+"""Begin and end as dates, None where unknown."""
+
+UNCALIBRATED = "probabilities are not calibrated: they order the answers, and may be far off as shares"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One name that may fill the slot."""
+
+    name: str  # its label, or its key where it has none
+    key: str
+    score: float
+    probability: float
+    known: bool  # some split has the fact, at the time that was asked for
+    spans: tuple[Span, ...]  # when it is known to hold; empty where it is new
+
+
+@dataclass(frozen=True)
+class Answers(Sequence[Answer]):
+    """The best answers to a question, best first."""
+
+    question: str
+    slot: Slot
+    rows: tuple[Answer, ...]
+    calibrated: bool
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.rows[index]
+
+    def __iter__(self) -> Iterator[Answer]:
+        return iter(self.rows)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """A dictionary for each answer."""
+        return [asdict(row) for row in self.rows]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it in JSON's types."""
+        return {
+            "question": self.question,
+            "asks": self.slot,
+            "calibrated": self.calibrated,
+            "answers": self.to_dicts(),
+        }
+
+    def to_polars(self) -> pl.DataFrame:
+        """One answer a row; `begin` and `end` are those of the first known span."""
+        return pl.DataFrame(
+            {
+                "rank": range(1, len(self) + 1),
+                **{name: [getattr(row, name) for row in self] for name in ("name", "key", "score", "probability")},
+                "known": [row.known for row in self],
+                "begin": [row.spans[0][0] if row.spans else None for row in self],
+                "end": [row.spans[0][1] if row.spans else None for row in self],
+            },
+            schema={
+                "rank": pl.Int64,
+                "name": pl.String,
+                "key": pl.String,
+                "score": pl.Float64,
+                "probability": pl.Float64,
+                "known": pl.Boolean,
+                "begin": pl.String,
+                "end": pl.String,
+            },
+        )
+
+    def __str__(self) -> str:
+        if not self.rows:
+            return f"({self.question})\nno answers are left"
+        head, *rows = self._cells()
+        number = len(str(len(rows)))
+        lines = table(
+            [(" " * number + f"  {head[0]}", *head[1:])]
+            + [(f"{i:>{number}}  {cells[0]}", *cells[1:]) for i, cells in enumerate(rows, 1)]
+        )
+        return "\n".join([f"({self.question})", *lines, self._foot()])
+
+    def _repr_html_(self) -> str:
+        return _html(self.question, self._cells(), self._foot())
+
+    def _cells(self) -> list[tuple[str, ...]]:
+        keys = any(row.key != row.name for row in self.rows)
+        head = (self.slot, *(("key",) if keys else ()), "probability", "score", "known")
+        return [head] + [
+            (
+                row.name,
+                *((row.key,) if keys else ()),
+                share(row.probability),
+                f"{row.score:.2f}",
+                ", ".join(span_text(span) for span in row.spans) if row.known else "new",
+            )
+            for row in self.rows
+        ]
+
+    def _foot(self) -> str:
+        return "probabilities are calibrated on valid" if self.calibrated else UNCALIBRATED
+
+
+@dataclass(frozen=True)
+class TimeSpan:
+    """A span of time that may be the answer, ends included, and the probability inside it."""
+
+    begin: str
+    end: str
+    probability: float
+
+
+@dataclass(frozen=True, eq=False)
+class TimeAnswers(Sequence[TimeSpan]):
+    """When a fact holds: the curve over the whole time axis, the best spans of it, and the spans that are known."""
+
+    question: str
+    times: list[str]
+    scores: NDArray[np.float32]  # (T,)
+    probabilities: Floats  # (T,), sum to 1: that a moment of the fact's span is this timestamp
+    spans: tuple[TimeSpan, ...]  # best first, apart from each other
+    known: tuple[Span, ...]
+    calibrated: bool
+    slot: Slot = "time"
+
+    def __len__(self) -> int:
+        return len(self.spans)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.spans[index]
+
+    def __iter__(self) -> Iterator[TimeSpan]:
+        return iter(self.spans)
+
+    @property
+    def best(self) -> str:
+        """The most probable timestamp."""
+        return self.times[int(self.probabilities.argmax())]
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """A dictionary for each of the best spans."""
+        return [asdict(span) for span in self.spans]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it in JSON's types."""
+        return {
+            "question": self.question,
+            "asks": self.slot,
+            "calibrated": self.calibrated,
+            "best": self.best,
+            "spans": self.to_dicts(),
+            "known": [list(span) for span in self.known],
+            "times": self.times,
+            "scores": self.scores.tolist(),
+            "probabilities": self.probabilities.tolist(),
+        }
+
+    def to_polars(self) -> pl.DataFrame:
+        """The curve, one timestamp a row."""
+        return pl.DataFrame({"time": self.times, "score": self.scores, "probability": self.probabilities})
+
+    def __str__(self) -> str:
+        lines = [f"({self.question})", *sparkline(self.times, self.probabilities), *table(self._cells())]
+        return "\n".join([*lines, f"most probable: {self.best}; known: {self._known()}", self._foot()])
+
+    def _repr_html_(self) -> str:
+        return _html(self.question, self._cells(), f"known: {self._known()}; {self._foot()}")
+
+    def _cells(self) -> list[tuple[str, ...]]:
+        rows = ((span_text((span.begin, span.end)), share(span.probability)) for span in self.spans)
+        return [("span", "probability"), *rows]
+
+    def _known(self) -> str:
+        return ", ".join(span_text(span) for span in self.known) or "no"
+
+    def _foot(self) -> str:
+        return "probabilities are calibrated on valid" if self.calibrated else UNCALIBRATED
+
+
+BARS = "▁▂▃▄▅▆▇█"
+
+
+def sparkline(times: Sequence[str], values: Floats, width: int = 60) -> list[str]:
+    """Two lines: a bar for each timestamp, or for the highest of neighbours where there are many; and the ends."""
+    groups = np.array_split(values, min(width, len(values)))
+    heights = np.array([group.max() for group in groups])
+    top = heights.max()
+    levels = np.round(heights / top * (len(BARS) - 1)).astype(int) if top > 0 else np.zeros(len(groups), int)
+    bars = "".join(BARS[level] for level in levels)
+    gap = max(1, len(bars) - len(times[0]) - len(times[-1]))
+    return [bars, times[0] if len(times) == 1 else f"{times[0]}{' ' * gap}{times[-1]}"]
+
+
+def span_text(span: Span) -> str:
+    """'2009 to 2017', '2017 to ?', one date for an event, 'no date' for a fact without time."""
+    begin, end = span
+    if begin is None and end is None:
+        return "no date"
+    return str(begin) if begin == end else f"{begin or '?'} to {end or '?'}"
+
+
+def share(probability: float) -> str:
+    """Four digits, or the power of ten of what would be shown as none."""
+    return f"{probability:.4f}" if probability >= 5e-5 or probability == 0 else f"{probability:.0e}"
+
+
+def _html(question: str, cells: Sequence[Sequence[str]], foot: str) -> str:
+    head, *rows = ([escape(cell) for cell in row] for row in cells)
+    lines = [f"<tr>{''.join(f'<th>{cell}</th>' for cell in head)}</tr>"]
+    lines += [f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows]
+    return f"<table><caption>{escape(question)}</caption>{''.join(lines)}</table><p>{escape(foot)}</p>"

@@ -1,0 +1,198 @@
+"""Names in, ranked answers out: questions with one unknown, alone or many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from knowwhen.errors import BadRequest
+from knowwhen.facts.dataset import Dataset
+from knowwhen.facts.spans import holding, span_labels
+from knowwhen.facts.table import Facts, Ints
+from knowwhen.models import TemporalModel
+from knowwhen.query.answers import Answer, Answers, Span, TimeAnswers, TimeSpan
+from knowwhen.query.calibration import Calibration, temperature_of
+from knowwhen.query.questions import COLUMNS, Question, read_question
+from knowwhen.query.scoring import SLOTS, Floats, Ranked, Slot, rank_answers, rows_at_once, time_curves
+from knowwhen.query.spans import SPAN_SHARE, best_spans
+
+Found = Answers | TimeAnswers
+
+
+def ask(
+    model: TemporalModel,
+    dataset: Dataset,
+    subject: str,
+    predicate: str,
+    object: str,
+    time: object = None,
+    *,
+    top: int = 10,
+    novel: bool = False,
+    candidates: Sequence[str] | str | None = None,
+    min_probability: float = 0.0,
+    calibration: Calibration | None = None,
+) -> Found:
+    """The answers to a question with "?" in exactly one place: object, subject, predicate or time.
+
+    A time is a date of any precision, a range "2009..2012", or None: whenever. Over several timestamps, scores and
+    probabilities are means. Probabilities are shares of all candidates; `novel` leaves known answers out of the list,
+    and what is left keeps its probability.
+    """
+    question = read_question(dataset, subject, predicate, object, time, candidates=candidates)
+    options = {"top": top, "novel": novel, "min_probability": min_probability}
+    return answer(model, dataset, [question], calibration=calibration, **options)[0]  # type: ignore[arg-type]
+
+
+def ask_batch(
+    model: TemporalModel,
+    dataset: Dataset,
+    rows: pl.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]],
+    *,
+    candidates: Sequence[str] | str | None = None,
+    **options: Any,
+) -> list[Found]:
+    """The answers to many questions in their order: a frame, or rows of subject, predicate, object and time."""
+    questions = [read_question(dataset, *row, candidates=candidates) for row in question_rows(rows)]
+    return answer(model, dataset, questions, **options)
+
+
+def question_rows(rows: pl.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]]) -> list[tuple[Any, ...]]:
+    """Subject, predicate, object and, where there is one, time of each row."""
+    if isinstance(rows, pl.DataFrame):
+        missing = [column for column in COLUMNS[:3] if column not in rows.columns]
+        if missing:
+            raise BadRequest(f"no column {missing[0]!r} in the questions; expected {', '.join(COLUMNS)}")
+        rows = rows.iter_rows(named=True)
+    found = [tuple(row.get(name) for name in COLUMNS) if isinstance(row, Mapping) else tuple(row) for row in rows]
+    for row in found:
+        if len(row) not in (3, 4):
+            raise BadRequest(f"a question of {len(row)} parts: {row!r}; expected subject, predicate, object, time")
+    return found
+
+
+def answer(
+    model: TemporalModel,
+    dataset: Dataset,
+    questions: Sequence[Question],
+    *,
+    top: int = 10,
+    novel: bool = False,
+    min_probability: float = 0.0,
+    calibration: Calibration | None = None,
+) -> list[Found]:
+    """The answers to questions that are already read, in their order; those of one kind are scored together."""
+    if top < 1:
+        raise BadRequest(f"top is {top}; expected at least 1")
+    if not 0 <= min_probability <= 1:
+        raise BadRequest(f"min_probability is {min_probability}; expected 0 to 1")
+    respond = _Respond(model, dataset, top, novel, min_probability, calibration)
+    found: dict[int, Found] = {}
+    for slot in SLOTS:
+        places = [i for i, question in enumerate(questions) if question.slot == slot]
+        some = [questions[i] for i in places]
+        answers: list[Any] = respond.times(some) if slot == "time" else respond.names(slot, some)
+        found |= zip(places, answers, strict=True)
+    return [found[i] for i in range(len(questions))]
+
+
+class _Respond:
+    """Turns questions of one kind into answers, under the same options."""
+
+    def __init__(
+        self,
+        model: TemporalModel,
+        dataset: Dataset,
+        top: int,
+        novel: bool,
+        min_probability: float,
+        calibration: Calibration | None,
+    ) -> None:
+        self.model, self.dataset, self.calibration = model, dataset, calibration
+        self.top, self.novel, self.min_probability = top, novel, min_probability
+        self.labels = dataset.timeline.labels()
+
+    def names(self, slot: Slot, questions: Sequence[Question]) -> list[Answers]:
+        known = [self._known(question) for question in questions]
+        column = _column(slot)
+        asked = [
+            question.scored(
+                self.model.sizes,
+                temporal=self.model.temporal,
+                hidden=np.unique(column(facts)) if self.novel else None,
+            )
+            for question, facts in zip(questions, known, strict=True)
+        ]
+        ranked = rank_answers(self.model, slot, asked, temperature_of(self.calibration, slot), self.top)
+        return [self._answers(*one) for one in zip(questions, ranked, known, strict=True)]
+
+    def _known(self, question: Question) -> Facts:
+        """The facts that answer a question, at the time it asks for."""
+        s, p, o, spans = question.s, question.p, question.o, self.dataset.spans
+        if question.slot == "object":
+            found = spans.with_subject(s, p)
+        elif question.slot == "subject":
+            found = spans.with_object(p, o)
+        else:
+            found = spans.between(s, o)
+        return holding(found, question.times)
+
+    def _answers(self, question: Question, ranked: Ranked, known: Facts) -> Answers:
+        vocabulary = self.dataset.predicates if question.slot == "predicate" else self.dataset.entities
+        answers = _column(question.slot)(known)
+        rows = []
+        for i, score, probability in zip(ranked.ids.tolist(), ranked.scores, ranked.probabilities, strict=True):
+            if probability < self.min_probability:
+                continue
+            spans = tuple(span_labels(known[answers == i], self.labels))
+            rows.append(
+                Answer(vocabulary.label(i), vocabulary.key(i), float(score), float(probability), bool(spans), spans)
+            )
+        return Answers(question.text, question.slot, tuple(rows), self._is_calibrated(question.slot))
+
+    def times(self, questions: Sequence[Question]) -> list[TimeAnswers]:
+        if not questions:
+            return []
+        if not self.labels:
+            raise BadRequest(f"{self.dataset.name} has no times to ask for")
+        if not self.model.temporal:
+            raise BadRequest(f"{self.model.name} is the same at all times and dates nothing; train tntcomplex")
+        if self.novel:
+            raise BadRequest("a question for a time lists no known answers to leave out; ask without novel")
+        found: list[TimeAnswers] = []
+        size = rows_at_once(len(self.labels))
+        for start in range(0, len(questions), size):
+            some = questions[start : start + size]
+            s, p, o = (np.array([getattr(question, name) for question in some]) for name in ("s", "p", "o"))
+            curves = time_curves(self.model, s, p, o, temperature_of(self.calibration, "time"))
+            found += [self._time_answers(*one) for one in zip(some, *curves, strict=True)]
+        return found
+
+    def _time_answers(self, question: Question, scores: Any, probabilities: Floats) -> TimeAnswers:
+        peak_share = self.calibration.span_share if self.calibration else SPAN_SHARE
+        spans = [
+            TimeSpan(self.labels[first], self.labels[last], held)
+            for first, last, held in best_spans(probabilities, peak_share, self.top)
+            if held >= self.min_probability
+        ]
+        known: list[Span] = span_labels(self.dataset.spans.of(question.s, question.p, question.o), self.labels)
+        return TimeAnswers(
+            question.text,
+            self.labels,
+            scores,
+            probabilities,
+            tuple(spans),
+            tuple(known),
+            self._is_calibrated("time"),
+        )
+
+    def _is_calibrated(self, slot: Slot) -> bool:
+        return self.calibration is not None and slot in self.calibration.fits
+
+
+def _column(slot: Slot) -> Callable[[Facts], Ints]:
+    """The column of facts that holds the answers."""
+    return lambda facts: getattr(facts, slot)

@@ -1,0 +1,124 @@
+"""Neighbours in the embedding, and the embedding itself as a table with names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+import torch
+from torch import Tensor
+
+from knowwhen.errors import BadRequest
+from knowwhen.evaluation.report import table
+from knowwhen.facts.dataset import Dataset
+from knowwhen.models import TemporalModel
+
+Kind = Literal["entities", "predicates", "timestamps"]
+KINDS: tuple[Kind, ...] = ("entities", "predicates", "timestamps")
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    name: str
+    key: str
+    similarity: float  # the cosine of the angle between both rows
+
+
+@dataclass(frozen=True)
+class Neighbours(Sequence[Neighbour]):
+    """What lies nearest to something in the embedding, nearest first."""
+
+    of: str
+    rows: tuple[Neighbour, ...]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.rows[index]
+
+    def __iter__(self) -> Iterator[Neighbour]:
+        return iter(self.rows)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        return [asdict(row) for row in self.rows]
+
+    def to_polars(self) -> pl.DataFrame:
+        schema = {"name": pl.String, "key": pl.String, "similarity": pl.Float64}
+        return pl.DataFrame(self.to_dicts(), schema=schema)
+
+    def __str__(self) -> str:
+        rows = [(row.name, f"{row.similarity:.4f}") for row in self.rows]
+        return "\n".join(table([(f"like {self.of}", "similarity"), *rows]))
+
+
+def similar(model: TemporalModel, dataset: Dataset, entity: str, top: int = 10) -> Neighbours:
+    """The entities whose rows point most nearly the same way."""
+    i, names = dataset.entities.id(entity), dataset.entities
+    rows = [Neighbour(names.label(j), names.key(j), cosine) for j, cosine in _nearest(model.candidates(), i, top)]
+    return Neighbours(names.label(i), tuple(rows))
+
+
+def nearest_times(model: TemporalModel, dataset: Dataset, time: object, top: int = 10) -> Neighbours:
+    """The timestamps whose rows point most nearly the same way; `time` is one timestamp of the axis."""
+    axis, timeline = embedding_rows(model, dataset, "timestamps"), dataset.timeline
+    ids = timeline.ids(str(time))
+    if len(ids) != 1:
+        raise BadRequest(f"{str(time)!r} covers {len(ids)} timestamps; name one, by {timeline.granularity}")
+    labels = timeline.labels()
+    rows = [Neighbour(labels[j], labels[j], cosine) for j, cosine in _nearest(axis, ids[0], top)]
+    return Neighbours(labels[ids[0]], tuple(rows))
+
+
+@torch.no_grad()
+def _nearest(rows: Tensor, i: int, top: int) -> list[tuple[int, float]]:
+    if top < 1:
+        raise BadRequest(f"top is {top}; expected at least 1")
+    lengths = torch.linalg.vector_norm(rows, dim=-1).clamp(min=torch.finfo(rows.dtype).tiny)
+    cosine = rows @ rows[i] / lengths / lengths[i]
+    cosine[i] = -torch.inf  # nothing is its own neighbour
+    best, ids = cosine.topk(min(top, len(rows) - 1))
+    return list(zip(ids.tolist(), best.tolist(), strict=True))
+
+
+def embedding_rows(model: TemporalModel, dataset: Dataset, kind: str) -> Tensor:  # (n, d)
+    """The rows of a kind: predicates without their inverses, those of all tables beside each other."""
+    if kind == "entities":
+        return model.candidates().detach()
+    if kind == "predicates":
+        tables: list[Tensor] = [table for name, table in model.named_parameters() if name.startswith("predicate")]
+        return torch.cat(tables, dim=1)[: model.sizes.predicates].detach()
+    if kind != "timestamps":
+        raise BadRequest(f"no embeddings of {kind!r}; expected {', '.join(KINDS)}")
+    if not model.temporal or not len(dataset.timeline):
+        raise BadRequest(f"{model.name} on {dataset.name} has no timestamps in its embedding; train tntcomplex")
+    return model.time_axis().detach()
+
+
+def embeddings(model: TemporalModel, dataset: Dataset, kind: str) -> pl.DataFrame:
+    """Key, label and row of each entity, predicate or timestamp, in order of their ids."""
+    rows = embedding_rows(model, dataset, kind).float().cpu().numpy()
+    if kind == "timestamps":
+        keys = labels = pl.Series(dataset.timeline.labels(), dtype=pl.String)
+    else:
+        vocabulary = dataset.entities if kind == "entities" else dataset.predicates
+        keys, labels = vocabulary.keys, vocabulary.keys
+        if vocabulary.labels is not None:
+            labels = pl.select(pl.coalesce(vocabulary.labels, vocabulary.keys)).to_series()
+    vectors = pl.Series("embedding", rows, dtype=pl.Array(pl.Float32, rows.shape[1]))
+    return pl.DataFrame({"key": keys, "label": labels, "embedding": vectors})
+
+
+def write_embeddings(frame: pl.DataFrame, path: Path) -> None:
+    """Writes .parquet, or .npz with the arrays `keys`, `labels` and `embedding`, which numpy reads without pickle."""
+    if path.suffix == ".parquet":
+        frame.write_parquet(path)
+    elif path.suffix == ".npz":
+        keys, labels = (np.array(frame[name].to_list(), dtype=np.str_) for name in ("key", "label"))
+        np.savez(path, keys=keys, labels=labels, embedding=frame["embedding"].to_numpy())
+    else:
+        raise BadRequest(f"cannot write embeddings to {path.name!r}; expected a name that ends in .parquet or .npz")

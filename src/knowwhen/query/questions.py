@@ -1,0 +1,107 @@
+"""Names in, numbers out: a question as it was asked, read against the names and times of a dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from knowwhen.errors import BadRequest
+from knowwhen.facts.dataset import Dataset
+from knowwhen.facts.table import Ints
+from knowwhen.facts.timeline import Timeline
+from knowwhen.models import Sizes
+from knowwhen.query.scoring import Asked, Slot
+
+UNKNOWN = ("?", "_")  # some shells read ? as a pattern for file names
+COLUMNS: tuple[Slot, ...] = ("subject", "predicate", "object", "time")
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A fact with one unknown: ids of what is known, -1 in the slot that is asked for."""
+
+    slot: Slot
+    s: int
+    p: int
+    o: int
+    times: range | None  # neighbouring timestamps; None: whenever
+    text: str  # 'United States, has president, ?, 2012'
+    candidates: Ints | None = None
+
+    def scored(self, sizes: Sizes, *, temporal: bool, hidden: Ints | None = None) -> Asked:
+        """What a model has to score for a question that asks for a name."""
+        a, b = {
+            "object": (self.s, self.p),
+            "subject": (self.o, self.p + sizes.predicates),
+            "predicate": (self.s, self.o),
+        }[self.slot]
+        times = self.times
+        if times is None:
+            times = range(sizes.timestamps, sizes.timestamps + 1) if sizes.undated_row else range(sizes.timestamps)
+        return Asked(a, b, times if temporal else range(1), self.candidates, hidden)
+
+
+def read_question(
+    dataset: Dataset,
+    subject: str,
+    predicate: str,
+    object: str,
+    time: object = None,
+    *,
+    candidates: Sequence[str] | str | None = None,
+) -> Question:
+    """The question that names ask; `candidates` are names, or "seen": those that training saw in that slot."""
+    date = "" if time is None else str(time).strip()
+    given = dict(zip(COLUMNS, (subject, predicate, object, date), strict=True))
+    for column in COLUMNS[:3]:
+        if not isinstance(given[column], str) or not given[column].strip():
+            raise BadRequest(f"the {column} is empty; expected a name, or '?' to ask for it")
+    asked = [column for column in COLUMNS if given[column].strip() in UNKNOWN]
+    if len(asked) != 1:
+        text = ", ".join(part or "no time" for part in given.values())
+        raise BadRequest(f"{len(asked)} of 4 places are '?' in ({text}); expected exactly one")
+    slot = asked[0]
+    s, o = (-1 if slot == place else dataset.entities.id(given[place]) for place in ("subject", "object"))
+    p = -1 if slot == "predicate" else dataset.predicates.id(predicate)
+    times = None if slot == "time" or not date else _ids(dataset.timeline, date)
+    question = Question(slot, s, p, o, times, _text(dataset, slot, s, p, o, date))
+    if candidates is None:
+        return question
+    return Question(slot, s, p, o, times, question.text, candidate_ids(dataset, question, candidates))
+
+
+def candidate_ids(dataset: Dataset, question: Question, candidates: Sequence[str] | str) -> Ints:
+    """Sorted ids of the only answers that are allowed."""
+    if question.slot == "time":
+        raise BadRequest("a question for a time takes no candidates; ask without them")
+    if isinstance(candidates, str):
+        if candidates != "seen":
+            raise BadRequest(f'candidates are {candidates!r}; expected a list of names, or "seen"')
+        if question.slot == "predicate":
+            raise BadRequest('candidates="seen" are those of a predicate, and the predicate is asked for; name some')
+        train = dataset.train
+        column = train.object if question.slot == "object" else train.subject
+        found = np.unique(column[train.predicate == question.p])
+        if not len(found):
+            raise BadRequest(f"training saw no {question.slot} of {dataset.predicates.label(question.p)!r}")
+        return found
+    vocabulary = dataset.predicates if question.slot == "predicate" else dataset.entities
+    if not len(candidates):
+        raise BadRequest("the list of candidates is empty; name some, or ask without")
+    return np.unique(np.array([vocabulary.id(name) for name in candidates], np.int64))
+
+
+def _ids(timeline: Timeline, date: str) -> range:
+    if not len(timeline):
+        raise BadRequest(f"the time is {date!r}, but no fact has one; ask without a time")
+    return timeline.ids(date)
+
+
+def _text(dataset: Dataset, slot: Slot, s: int, p: int, o: int, date: str) -> str:
+    names = [
+        "?" if i < 0 else vocabulary.label(i)
+        for i, vocabulary in ((s, dataset.entities), (p, dataset.predicates), (o, dataset.entities))
+    ]
+    return ", ".join([*names, *(["?"] if slot == "time" else [date] if date else [])])

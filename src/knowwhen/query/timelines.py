@@ -1,0 +1,85 @@
+"""Scores along time: how likely each of several objects is, at each timestamp of a span."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from knowwhen.errors import BadRequest
+from knowwhen.facts.dataset import Dataset
+from knowwhen.facts.spans import holding, span_labels
+from knowwhen.models import TemporalModel
+from knowwhen.query.calibration import Calibration, temperature_of
+from knowwhen.query.scoring import log_normaliser, rows_at_once
+
+
+@dataclass(frozen=True, eq=False)
+class TimelineScores:
+    """Scores and probabilities of k objects at T timestamps, with the spans that are known of each."""
+
+    subject: str
+    predicate: str
+    objects: list[str]
+    times: list[str]
+    scores: NDArray[np.float32]  # (k, T)
+    probabilities: NDArray[np.float64]  # (k, T), of the object among all entities at that time
+    known: list[list[tuple[str | None, str | None]]]  # begin and end of each known span of each object; None is open
+
+
+@torch.no_grad()
+def timeline(
+    model: TemporalModel,
+    dataset: Dataset,
+    subject: str,
+    predicate: str,
+    objects: Sequence[str] | None = None,
+    span: str | None = None,
+    *,
+    calibration: Calibration | None = None,
+) -> TimelineScores:
+    """The scores of objects along time, or along a span of it; without objects, of those that are known in it."""
+    if not len(dataset.timeline):
+        raise BadRequest(f"{dataset.name} has no times to look along")
+    s, p = dataset.entities.id(subject), dataset.predicates.id(predicate)
+    ids = dataset.timeline.ids(span) if span is not None else range(len(dataset.timeline))
+    if objects is None:
+        found = holding(dataset.spans.with_subject(s, p), ids)
+        o = list(dict.fromkeys(found.object[np.argsort(found.begin, kind="stable")].tolist()))
+        if not o:
+            raise BadRequest(f"no object of {subject!r}, {predicate!r} is known in that time; name some")
+    else:
+        o = [dataset.entities.id(name) for name in objects]
+        if not o:
+            raise BadRequest("no objects to score; name at least one")
+    scores, probabilities = _along(model, s, p, o, ids, temperature_of(calibration, "object"))
+    labels = dataset.timeline.labels()
+    return TimelineScores(
+        subject=dataset.entities.label(s),
+        predicate=dataset.predicates.label(p),
+        objects=[dataset.entities.label(i) for i in o],
+        times=labels[ids.start : ids.stop],
+        scores=scores,
+        probabilities=probabilities,
+        known=[span_labels(dataset.spans.of(s, p, i), labels) for i in o],
+    )
+
+
+def _along(
+    model: TemporalModel, s: int, p: int, o: list[int], ids: range, temperature: float
+) -> tuple[NDArray[np.float32], NDArray[np.float64]]:  # (k, T), (k, T)
+    """Naive equivalent: `X[s, p, o, ids]` and its softmax over all objects, at each timestamp."""
+    device, size = model.candidates().device, rows_at_once(model.sizes.entities)
+    scores = np.empty((len(o), len(ids)), np.float32)
+    probabilities = np.empty((len(o), len(ids)))
+    for start in range(0, len(ids), size):
+        t = torch.arange(len(ids), device=device)[start : start + size] + ids.start
+        found = model.score_objects(torch.full_like(t, s), torch.full_like(t, p), t)  # (b, E)
+        normaliser = log_normaliser(found, temperature, model.name)
+        picked = found[:, torch.tensor(o, device=device)].double()  # (b, k)
+        scores[:, start : start + size] = picked.mT.cpu().numpy()
+        probabilities[:, start : start + size] = (picked / temperature - normaliser[:, None]).exp().mT.cpu().numpy()
+    return scores, probabilities
