@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -28,14 +30,14 @@ Rejects = Annotated[Path | None, typer.Option("--rejects", help="That file; by d
 
 
 def read(
-    source: str,
-    format: str | None,
-    columns: str | None,
-    granularity: str | None,
-    seed: int,
-    split: str,
-    skip_bad: bool,
-    rejects: Path | None,
+    source: Source,
+    format: Format = None,
+    columns: Columns = None,
+    granularity: GranularityOption = None,
+    seed: Seed = 0,
+    split: Fractions = "0.1,0.1",
+    skip_bad: SkipBad = False,
+    rejects: Rejects = None,
 ) -> Dataset:
     """`load` with the options of the command line."""
     return load(
@@ -48,6 +50,22 @@ def read(
         skip_bad=skip_bad,
         rejects=rejects,
     )
+
+
+def on_dataset(command: Callable[..., None]) -> Callable[..., None]:
+    """A command with the options of `read` in place of its first parameter, the dataset they lead to."""
+    reading = list(inspect.signature(read, eval_str=True).parameters.values())
+    _, *own = inspect.signature(command, eval_str=True).parameters.values()
+
+    def run(**values: object) -> None:
+        command(read(**{p.name: values.pop(p.name) for p in reading}), **values)  # type: ignore[arg-type]
+
+    # typer makes the command line from the signature.
+    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*reading, *own)]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    return run
 
 
 @app.command("list")
@@ -89,62 +107,36 @@ def get(
 
 
 @app.command()
-def info(
-    source: Source,
-    format: Format = None,
-    columns: Columns = None,
-    granularity: GranularityOption = None,
-    seed: Seed = 0,
-    split: Fractions = "0.1,0.1",
-    skip_bad: SkipBad = False,
-    rejects: Rejects = None,
-    as_json: Json = False,
-) -> None:
+@on_dataset
+def info(dataset: Dataset, as_json: Json = False) -> None:
     """Sizes, kinds of facts and the time span of a dataset.
 
     Example: knowwhen data info leaders
     """
-    dataset = read(source, format, columns, granularity, seed, split, skip_bad, rejects)
     show(dataset.info() if as_json else {**dataset.info(), **dataset.about}, as_json)
 
 
 @app.command()
-def check(
-    source: Source,
-    format: Format = None,
-    columns: Columns = None,
-    granularity: GranularityOption = None,
-    seed: Seed = 0,
-    split: Fractions = "0.1,0.1",
-    skip_bad: SkipBad = False,
-    rejects: Rejects = None,
-    as_json: Json = False,
-) -> None:
+@on_dataset
+def check(dataset: Dataset, as_json: Json = False) -> None:
     """Read a dataset to the end and count duplicates, overlaps of splits and what training never sees.
 
     Example: knowwhen data check icews14
     """
-    show(read(source, format, columns, granularity, seed, split, skip_bad, rejects).check(), as_json)
+    show(dataset.check(), as_json)
 
 
 @app.command("import")
+@on_dataset
 def import_(
-    source: Source,
+    dataset: Dataset,
     out: Annotated[Path, typer.Option("--out", help="The folder to write; must be new or empty.")],
-    format: Format = None,
-    columns: Columns = None,
-    granularity: GranularityOption = None,
-    seed: Seed = 0,
-    split: Fractions = "0.1,0.1",
-    skip_bad: SkipBad = False,
-    rejects: Rejects = None,
     as_json: Json = False,
 ) -> None:
     """Write a dataset folder from any source, split and checked once and for all.
 
     Example: knowwhen data import facts.csv --out mydata
     """
-    dataset = read(source, format, columns, granularity, seed, split, skip_bad, rejects)
     dataset.save(out)
     show({**dataset.info(), "folder": str(out)}, as_json)
 
