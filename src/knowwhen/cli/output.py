@@ -16,14 +16,23 @@ errors = Console(stderr=True, highlight=False)
 
 
 def show(values: Mapping[str, object], as_json: bool) -> None:
-    """Names and values, one a line; numbers with thousands separators."""
+    """Names and values, one a line for people or one JSON object."""
     if as_json:
         print(json.dumps(values, ensure_ascii=False))
         return
-    width = max(len(name) for name in values)
-    for name, value in values.items():
-        text = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    shown = {name: text for name, value in values.items() if (text := as_text(value))}
+    width = max((len(name) for name in shown), default=0)
+    for name, text in shown.items():
         print(f"{name.replace('_', ' '):{width}}  {text}")
+
+
+def as_text(value: object) -> str:
+    """A value for people: thousands apart, four places, nothing for what is not known."""
+    if isinstance(value, bool) or value is None:
+        return "yes" if value else ""
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
 def download_progress() -> Progress:
