@@ -8,12 +8,13 @@ import tempfile
 import threading
 import time
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
+import polars as pl
 import torch
 
 from knowwhen.errors import BadRequest, Interrupted, RunError, did_you_mean
@@ -23,10 +24,26 @@ from knowwhen.facts.catalog import load
 from knowwhen.facts.dataset import Dataset
 from knowwhen.models import Sizes, TemporalModel, model_named
 from knowwhen.models.budget import paper_parameter_count
+from knowwhen.query import (
+    Answers,
+    Calibration,
+    CalibrationReport,
+    Neighbours,
+    TimeAnswers,
+    TimelineScores,
+    ask,
+    ask_batch,
+    calibrate,
+    calibration_report,
+    embeddings,
+    nearest_times,
+    similar,
+    timeline,
+)
 from knowwhen.training.config import Config, read_config, settings
 from knowwhen.training.loop import Record, State, TrainingFacts, fit, optimizer_for
 from knowwhen.training.objective import Objective
-from knowwhen.training.run import RunFolder, load_model, save_model
+from knowwhen.training.run import RunFolder, load_model, save_model, writing
 from knowwhen.training.softmax import fast_bf16
 
 CHECKPOINT_SECONDS = 300  # within long epochs
@@ -43,6 +60,7 @@ class TrainedModel:
     config: Config
     history: list[Record] = field(default_factory=list)
     path: Path | None = None  # of its run or model folder
+    calibration: Calibration | None = None  # None: probabilities are softmax scores as they are
 
     def info(self) -> dict[str, Any]:
         """What it is and how large, stored parameters beside those of the paper's formula."""
@@ -80,12 +98,60 @@ class TrainedModel:
         """How well time questions (s, p, o, ?) about a split are answered, beside two trivial baselines."""
         return evaluate_times(self.model, self.dataset, split, sample=sample, seed=seed)
 
+    def evaluate_calibration(
+        self, split: str = "test", *, sample: int | None = None, seed: int = 0
+    ) -> CalibrationReport:
+        """How far probabilities can be believed: calibration error and reliability by kind of question."""
+        return calibration_report(self.model, self.dataset, split, self.calibration, sample=sample, seed=seed)
+
+    @overload
+    def ask(
+        self, subject: str, predicate: str, object: str, time: object = None, **options: Any
+    ) -> Answers | TimeAnswers: ...
+
+    @overload
+    def ask(
+        self, subject: pl.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]], **options: Any
+    ) -> list[Answers | TimeAnswers]: ...
+
+    def ask(
+        self, subject: Any, predicate: Any = None, object: Any = None, time: Any = None, **options: Any
+    ) -> Answers | TimeAnswers | list[Answers | TimeAnswers]:
+        """The answers to a question with "?" in one place, or to each of a frame or list of questions, in order.
+
+        Options are those of `knowwhen.query.ask`: top, novel, candidates, min_probability.
+        """
+        options = {"calibration": self.calibration, **options}
+        if isinstance(subject, str):
+            return ask(self.model, self.dataset, subject, predicate, object, time, **options)
+        return ask_batch(self.model, self.dataset, subject, **options)
+
+    def timeline(
+        self, subject: str, predicate: str, objects: Sequence[str] | None = None, span: str | None = None
+    ) -> TimelineScores:
+        """The scores of objects along time, or along a span of it; without objects, of those that are known in it."""
+        return timeline(self.model, self.dataset, subject, predicate, objects, span, calibration=self.calibration)
+
+    def similar(self, entity: str, top: int = 10) -> Neighbours:
+        """The entities that are nearest in the embedding."""
+        return similar(self.model, self.dataset, entity, top)
+
+    def nearest_times(self, time: object, top: int = 10) -> Neighbours:
+        """The timestamps that are nearest in the embedding."""
+        return nearest_times(self.model, self.dataset, time, top)
+
+    def embeddings(self, kind: str = "entities") -> pl.DataFrame:
+        """Key, label and row of all "entities", "predicates" or "timestamps"."""
+        return embeddings(self.model, self.dataset, kind)
+
     def save(self, folder: str | Path) -> None:
         """Writes a folder that `knowwhen.open` reads back: weights, names, data and a model card."""
         folder = Path(folder)
         if (folder / "model.json").exists():
             raise RunError(f"{folder} already holds a model; choose another folder")
         self.dataset.save(folder / "data")
+        if self.calibration:
+            self.calibration.save(folder)
         save_model(folder, self.model, model_card(self))
         (folder / "config.toml").write_text(self.config.to_toml(), encoding="utf-8")
 
@@ -138,7 +204,9 @@ def train(
     if run is None:
         with tempfile.TemporaryDirectory(prefix="knowwhen-") as aside:
             trained = train(data, recipe, run=Path(aside) / "run", progress=progress, overrides=changes)
-            return TrainedModel(trained.model, trained.dataset, trained.config, trained.history)
+            return TrainedModel(
+                trained.model, trained.dataset, trained.config, trained.history, calibration=trained.calibration
+            )
     folder = RunFolder(Path(run))
     with folder.locked():
         dataset, config = _begin(folder, data, recipe, changes, resume)
@@ -151,16 +219,18 @@ def open(path: str | Path) -> TrainedModel:
     path = Path(path)
     if (path / "model.json").is_file():
         config = read_config(path / "config.toml") if (path / "config.toml").is_file() else Config()
-        return TrainedModel(load_model(path), load(path / "data"), config, path=path)
+        return TrainedModel(
+            load_model(path), load(path / "data"), config, path=path, calibration=Calibration.load(path)
+        )
     folder = RunFolder(path)
     if not folder.exists:
         raise RunError(f"{path} holds no run and no model" + ("" if path.exists() else ": there is no such folder"))
     config, dataset = folder.read_config(), load(folder.model / "data")
     if (folder.model / "model.json").is_file():
-        model = load_model(folder.model)
-    else:
-        model = folder.load_model(_new_model(config, dataset))
-    return TrainedModel(model, dataset, config, folder.history(), path)
+        model, calibration = load_model(folder.model), Calibration.load(folder.model)
+    else:  # not finished, so not calibrated
+        model, calibration = folder.load_model(_new_model(config, dataset)), None
+    return TrainedModel(model, dataset, config, folder.history(), path, calibration)
 
 
 def full_name(name: str) -> str:
@@ -228,7 +298,11 @@ def _train(folder: RunFolder, dataset: Dataset, config: Config, progress: Traini
         validate = (lambda model: _look(model, dataset)) if len(dataset.valid) else None
         state = fit(model, optimizer, facts, objective, config, state, watcher, validate)
     model = folder.load_model(model).cpu()
-    trained = TrainedModel(model, dataset, config, state.history, folder.path)
+    calibration = calibrate(model, dataset)
+    if calibration:
+        with writing(folder.path):
+            calibration.save(folder.model)  # before model.json, with which the folder is whole
+    trained = TrainedModel(model, dataset, config, state.history, folder.path, calibration)
     folder.save_model(model, model_card(trained))
     return trained
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from knowwhen.cli.output import Json, errors
+from knowwhen.cli.output import Json
+from knowwhen.cli.progress import count_progress
 from knowwhen.errors import BadRequest
 
 
@@ -30,6 +30,9 @@ def evaluate(
     time_questions: Annotated[
         bool, typer.Option("--time-questions", help="Also measure (s, p, o, ?), beside trivial baselines.")
     ] = False,
+    calibration: Annotated[
+        bool, typer.Option("--calibration", help="Also measure how far probabilities can be believed.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """MRR, Hits@k and, on demand, time metrics of a model on a split, with the protocol beside the numbers.
@@ -42,15 +45,7 @@ def evaluate(
 
     protocol = Protocol(filter, ties, directions, parse_times(times), seed)  # type: ignore[arg-type]
     trained = open_run(run)
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=errors,
-        transient=True,
-        disable=not errors.is_terminal,
-    ) as bars:
+    with count_progress() as bars:
         task = bars.add_task("queries", total=None)
         metrics = trained.evaluate(
             split,
@@ -59,13 +54,20 @@ def evaluate(
             progress=lambda done, total: bars.update(task, completed=done, total=total),
         )
         timed = trained.evaluate_times(split, sample=sample, seed=seed) if time_questions else None
+        believed = trained.evaluate_calibration(split, sample=sample, seed=seed) if calibration else None
     if as_json:
         values = {**metrics.to_dict(), "split": split, "run": str(run)}
-        print(json.dumps({**values, "time_questions": timed.to_dict()} if timed else values, ensure_ascii=False))
+        if timed:
+            values["time_questions"] = timed.to_dict()
+        if believed:
+            values["calibration"] = believed.to_dict()
+        print(json.dumps(values, ensure_ascii=False))
         return
     print(rank_report(metrics))
     if timed:
         print("\n" + time_report(timed))
+    if believed:
+        print(f"\n{believed}")
 
 
 def parse_times(text: str) -> str | int:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from knowwhen.cli import data, evaluate, reproduce, train, wikidata
+from knowwhen.cli import ask, data, evaluate, export, reproduce, train, wikidata
 from knowwhen.errors import Interrupted, KnowwhenError
 
 app = typer.Typer(
@@ -21,6 +21,8 @@ app.add_typer(wikidata.app, name="wikidata")
 app.command()(train.train)
 app.command()(train.info)
 app.command()(evaluate.evaluate)
+app.command()(ask.ask)
+app.command()(export.export)
 app.command()(reproduce.reproduce)
 
 

@@ -42,6 +42,10 @@ class Timeline:
         return str(self.granularity.period(int(self.positions[timestamp])))
 
     def labels(self) -> list[str]:
+        return self._labels.copy()
+
+    @cached_property
+    def _labels(self) -> list[str]:
         return [self.label(i) for i in range(len(self))]
 
     def covered(self, period: Period) -> range:

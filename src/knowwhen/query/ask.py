@@ -89,6 +89,8 @@ def answer(
         raise BadRequest(f"top is {top}; expected at least 1")
     if not 0 <= min_probability <= 1:
         raise BadRequest(f"min_probability is {min_probability}; expected 0 to 1")
+    for question in questions:
+        check_answerable(model, dataset, question, novel=novel)
     respond = _Respond(model, dataset, top, novel, min_probability, calibration)
     found: dict[int, Found] = {}
     for slot in SLOTS:
@@ -97,6 +99,18 @@ def answer(
         answers: list[Any] = respond.times(some) if slot == "time" else respond.names(slot, some)
         found |= zip(places, answers, strict=True)
     return [found[i] for i in range(len(questions))]
+
+
+def check_answerable(model: TemporalModel, dataset: Dataset, question: Question, *, novel: bool) -> None:
+    """Refuses a question for a time that this model or these options have no answer to."""
+    if question.slot != "time":
+        return
+    if not len(dataset.timeline):
+        raise BadRequest(f"{dataset.name} has no times to ask for")
+    if not model.temporal:
+        raise BadRequest(f"{model.name} is the same at all times and dates nothing; train tntcomplex")
+    if novel:
+        raise BadRequest("a question for a time lists no known answers to leave out; ask without novel")
 
 
 class _Respond:
@@ -154,14 +168,6 @@ class _Respond:
         return Answers(question.text, question.slot, tuple(rows), self._is_calibrated(question.slot))
 
     def times(self, questions: Sequence[Question]) -> list[TimeAnswers]:
-        if not questions:
-            return []
-        if not self.labels:
-            raise BadRequest(f"{self.dataset.name} has no times to ask for")
-        if not self.model.temporal:
-            raise BadRequest(f"{self.model.name} is the same at all times and dates nothing; train tntcomplex")
-        if self.novel:
-            raise BadRequest("a question for a time lists no known answers to leave out; ask without novel")
         found: list[TimeAnswers] = []
         size = rows_at_once(len(self.labels))
         for start in range(0, len(questions), size):

@@ -3,7 +3,7 @@
 config.toml        settings, and what they were resolved against: data hash, versions
 metrics.jsonl      a line per epoch, the same for the same seed; timing.jsonl has what is not
 checkpoints/       last and previous (tensors, optimizer, state), best (tensors)
-model/             model.json, weights.safetensors, README.md, data/ (a dataset folder with names and labels)
+model/             model.json, weights.safetensors, calibration.json, README.md, data/ (a dataset folder with names)
 """
 
 from __future__ import annotations

@@ -1,0 +1,83 @@
+"""`knowwhen ask`: one question with its answers, or a file of questions with theirs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from knowwhen.cli.output import Json
+from knowwhen.errors import BadRequest
+
+if TYPE_CHECKING:
+    from knowwhen.trained import TrainedModel
+
+Asked = Annotated[str | None, typer.Argument(help="A name or key, or ? (or _) for what is asked.", show_default=False)]
+
+
+def ask(
+    run: Annotated[Path, typer.Argument(help="A run's folder, or a saved model's.")],
+    subject: Asked = None,
+    predicate: Asked = None,
+    object: Asked = None,
+    time: Annotated[
+        str | None,
+        typer.Argument(metavar="[TIME]", help="A date, a range 2009..2012, ? for when; left out: whenever."),
+    ] = None,
+    top: Annotated[int, typer.Option("--top", help="How many answers.")] = 10,
+    novel: Annotated[bool, typer.Option("--novel", help="Leave out what is already known.")] = False,
+    candidates: Annotated[
+        str | None,
+        typer.Option(
+            "--candidates", help="The only answers: a file of names, one a line, or seen (in training, there)."
+        ),
+    ] = None,
+    min_probability: Annotated[float, typer.Option("--min-probability", help="Leave out less probable answers.")] = 0.0,
+    batch: Annotated[
+        Path | None,
+        typer.Option(
+            "--batch", help="A file of questions: .csv, .jsonl or .parquet with subject, predicate, object, time."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Where the answers to --batch go: .csv, .jsonl, .parquet.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Answer a question with ? in one place, or a file of them. Some shells need '?' in quotes; _ does as well.
+
+    Example: knowwhen ask runs/leaders "United States" "has president" _ 2012
+    """
+    from knowwhen.trained import open as open_run
+
+    options = {"top": top, "novel": novel, "min_probability": min_probability}
+    names = read_candidates(candidates)
+    if batch is not None:
+        from knowwhen.cli.batch import answer_file
+
+        if subject is not None or out is None:
+            raise BadRequest("--batch takes its questions from a file and needs --out FILE for the answers")
+        answer_file(open_run(run), batch, out, names, options, as_json)
+        return
+    if out is not None:
+        raise BadRequest("--out is for the answers to --batch; use --json to keep the answers to one question")
+    if object is None:
+        raise BadRequest("a question needs SUBJECT, PREDICATE and OBJECT, one of them or TIME being ?")
+    show_answers(open_run(run), (subject, predicate, object, time), {**options, "candidates": names}, as_json)
+
+
+def show_answers(trained: TrainedModel, question: tuple[Any, ...], options: dict[str, Any], as_json: bool) -> None:
+    found = trained.ask(*question, **options)
+    print(json.dumps(found.to_dict(), ensure_ascii=False) if as_json else found)
+
+
+def read_candidates(given: str | None) -> list[str] | str | None:
+    """'seen', or the lines of a file."""
+    if given is None or given == "seen":
+        return given
+    path = Path(given)
+    if not path.is_file():
+        raise BadRequest(f"--candidates is {given!r}, which is no file; expected one with a name a line, or seen")
+    return [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]

@@ -1,0 +1,49 @@
+"""`knowwhen export`: what a model holds, as tables for other programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from knowwhen.cli.output import Json, show
+from knowwhen.errors import BadRequest
+
+
+def export(
+    run: Annotated[Path, typer.Argument(help="A run's folder, or a saved model's.")],
+    what: Annotated[
+        str, typer.Option("--what", help="embeddings, or answers to the questions that a split's facts ask.")
+    ] = "embeddings",
+    of: Annotated[
+        str, typer.Option("--of", help="entities, predicates or timestamps; for answers: train, valid or test.")
+    ] = "entities",
+    out: Annotated[
+        Path | None, typer.Option("--out", help="A file: .parquet or .npz; for answers .parquet, .csv or .jsonl.")
+    ] = None,
+    top: Annotated[int, typer.Option("--top", help="Answers to each question.")] = 10,
+    as_json: Json = False,
+) -> None:
+    """Write embeddings with their names, or ranked objects for all facts of a split, to a file.
+
+    Example: knowwhen export runs/leaders --what embeddings --of entities --out entities.parquet
+    """
+    if out is None:
+        raise BadRequest("name a file to write: --out entities.parquet")
+    if what not in ("embeddings", "answers"):
+        raise BadRequest(f"--what is {what!r}; expected embeddings or answers")
+    from knowwhen.trained import open as open_run
+
+    trained = open_run(run)
+    if what == "embeddings":
+        from knowwhen.query.neighbours import write_embeddings
+
+        frame = trained.embeddings(of)
+        write_embeddings(frame, out)
+        width = frame["embedding"].dtype.shape[0]  # type: ignore[attr-defined]
+        show({"rows": len(frame), "dimension": width, "of": of, "out": str(out)}, as_json)
+        return
+    from knowwhen.cli.batch import answer_questions, split_questions
+
+    answer_questions(trained, split_questions(trained, of), out, {"top": top}, as_json)

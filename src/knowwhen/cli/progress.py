@@ -1,0 +1,20 @@
+"""Progress of work that is counted."""
+
+from __future__ import annotations
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from knowwhen.cli.output import errors
+
+
+def count_progress() -> Progress:
+    """A bar with what is done, what there is and time left, on a terminal's stderr; gone when done."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=errors,
+        transient=True,
+        disable=not errors.is_terminal,
+    )
