@@ -2,16 +2,18 @@
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import pytest
 
 import knowwhen as kw
 from benchmarks.dumps import write_dump
-from knowwhen.cli.wikidata import describe
+from knowwhen.cli.wikidata import Shown, describe
 
 COMMAND = [sys.executable, "-c", "from knowwhen.cli.main import main; main()", "wikidata"]
 SMALL = ("--window", "1", "--min-degree", "3", "--min-predicate", "10")
@@ -232,3 +234,27 @@ def test_progress_is_in_bytes_with_time_left():
     assert describe(1_000_000_000, 10_000_000_000, 60) == "1.0 of 10.0 GB, 9 minutes left"
     assert describe(1_500_000_000, None, 60) == "1.5 GB read"
     assert describe(0, 10, 60) == "0.0 GB read"
+
+
+def test_without_a_terminal_progress_is_a_line_now_and_then(monkeypatch, capsys):
+    monkeypatch.setattr("knowwhen.cli.wikidata.PLAIN_SECONDS", -1)
+    with Shown("dump.gz") as shown:
+        shown.bytes(1_000_000_000, 10_000_000_000)
+        monkeypatch.setattr("knowwhen.cli.wikidata.PLAIN_SECONDS", 60)
+        shown.bytes(2_000_000_000, 10_000_000_000)
+    assert capsys.readouterr().err == "dump.gz: 1.0 of 10.0 GB, 0 minutes left\n"
+
+
+def test_on_a_terminal_progress_is_a_bar_of_bytes(dump, tmp_path):
+    ours, theirs = pty.openpty()
+    command = [*COMMAND, str(dump), "--out", str(tmp_path / "out"), *SMALL]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=theirs, env=environment, check=False)
+    os.close(theirs)
+    text = b""
+    with suppress(OSError):  # the other end is closed
+        while more := os.read(ours, 1 << 16):
+            text += more
+    os.close(ours)
+    assert done.returncode == 0
+    assert b"5.0/5.0 MB" in text and b"0:00:00" in text and b"facts are left" in text

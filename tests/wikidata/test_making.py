@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import itertools
+import os
 import tomllib
 
 import polars as pl
@@ -11,7 +12,7 @@ import zstandard
 
 import knowwhen as kw
 from benchmarks.dumps import entity, item, moment, snak, statement, write_dump
-from knowwhen.errors import BadInput, BadRequest
+from knowwhen.errors import BadInput, BadRequest, DiskError
 from knowwhen.wikidata.extraction import extract
 from knowwhen.wikidata.making import make, merge, parts_folder
 from knowwhen.wikidata.settings import ExtractionSettings, SelectionSettings
@@ -236,6 +237,21 @@ def test_a_folder_with_something_in_it_is_not_touched(tmp_path, silent):
     with pytest.raises(BadRequest, match="out exists and is not an empty folder; choose another"):
         make(tmp_path / "dump.json", out, SMALL, SelectionSettings(), silent)
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_folder_that_cannot_be_written_is_an_error(tmp_path, silent):
+    (tmp_path / "file").write_text("not a folder")
+    (tmp_path / "dump.json").write_text("[\n]\n")
+    with pytest.raises(DiskError, match=r"cannot write to .*out.parts: Not a directory; once there is room"):
+        make(tmp_path / "dump.json", tmp_path / "file" / "out", SMALL, SelectionSettings(), silent)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_dump_that_may_not_be_read_is_an_error(tmp_path, silent):
+    (tmp_path / "dump.json").write_text("[\n]\n")
+    (tmp_path / "dump.json").chmod(0)
+    with pytest.raises(BadInput, match=r"cannot read the dump .*dump.json': Permission denied"):
+        make(tmp_path / "dump.json", tmp_path / "out", SMALL, SelectionSettings(), silent)
 
 
 @pytest.mark.parametrize(

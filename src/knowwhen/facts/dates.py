@@ -69,7 +69,8 @@ class Period:
         if self == unit.period(unit.position(self.first)):
             year, month, day = civil(self.first)
             parts = {Granularity.YEAR: "", Granularity.MONTH: f"-{month:02}", Granularity.DAY: f"-{month:02}-{day:02}"}
-            return f"{'-' if year < 0 else ''}{abs(year):04}{parts[unit]}"
+            sign = "-" if year < 0 else "+" if year > 99_999 else ""
+            return f"{sign}{abs(year):04}{parts[unit]}"
         for unit in (Granularity.YEAR, Granularity.MONTH):
             first, last = unit.period(unit.position(self.first)), unit.period(unit.position(self.last))
             if (first.first, last.last) == (self.first, self.last):

@@ -7,12 +7,13 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from knowwhen.wikidata.parts import Manifest, Part
+from knowwhen.wikidata.parts import Manifest, Part, disk_errors
 from knowwhen.wikidata.settings import ExtractionSettings
 from knowwhen.wikidata.stream import Dump
 from knowwhen.wikidata.windows import SLACK, windows
 from knowwhen.wikidata.workers import Workers
 
+MAX_WORKERS = 8  # more wait for the one that decompresses, and each takes its window of memory
 Progress = Callable[[int, int | None], None]  # bytes of the dump that are done, and in all (None: unknown)
 
 
@@ -23,10 +24,11 @@ def cores() -> int:
 
 def extract(source: str | Path, folder: Path, settings: ExtractionSettings, progress: Progress) -> Part:
     """The folder with all that the share of the dump holds; what is finished in it already is not done again."""
-    workers = cores()
+    workers = min(cores(), MAX_WORKERS)
     dump = Dump(source, workers)
     try:
-        return _extract(dump, Part(folder), settings, workers, progress)
+        with disk_errors(folder):
+            return _extract(dump, Part(folder), settings, workers, progress)
     finally:
         dump.close()
 

@@ -11,13 +11,13 @@ from typing import Protocol
 
 import duckdb
 
-from knowwhen.errors import BadInput, BadRequest, DiskError
+from knowwhen.errors import BadInput, BadRequest
 from knowwhen.facts.formats.folder import DATASHEET, write_sheet
 from knowwhen.wikidata.classes import dropped_by_default
 from knowwhen.wikidata.datasheet import Sheet
 from knowwhen.wikidata.extraction import cores, extract
 from knowwhen.wikidata.folder import sizes, write_tables
-from knowwhen.wikidata.parts import Part, check_complete
+from knowwhen.wikidata.parts import Part, cannot_write, check_complete, disk_errors
 from knowwhen.wikidata.selection import Selection
 from knowwhen.wikidata.settings import ExtractionSettings, SelectionSettings
 from knowwhen.wikidata.splitting import HeldOut, hold_out
@@ -59,7 +59,7 @@ def merge(parts: Sequence[Part], out: Path, settings: SelectionSettings, reporte
     check_new(out)
     check_complete(parts)
     extracted = sum((part.counts() for part in parts), Counter[str]())
-    with _aside(out) as work, _disk_errors(work.parent):
+    with disk_errors(out.parent), _aside(out) as work, _database_errors(out.parent):
         whole = work / "whole"
         whole.mkdir()
         selection = Selection(work, MEMORY, cores())
@@ -114,12 +114,12 @@ def _aside(out: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _disk_errors(folder: Path) -> Iterator[None]:
+def _database_errors(folder: Path) -> Iterator[None]:
     try:
         yield
-    except (OSError, duckdb.Error) as error:
+    except duckdb.Error as error:
         reason = str(error).splitlines()[0]
-        on_disk = (OSError, duckdb.IOException, duckdb.OutOfMemoryException)  # the last: no room to spill to
+        on_disk = (duckdb.IOException, duckdb.OutOfMemoryException)  # the second: no room to spill to
         if not isinstance(error, on_disk) and "No space left" not in reason:
             raise
-        raise DiskError(f"cannot write to {folder}: {reason}; make room, then the same command goes on") from error
+        raise cannot_write(folder, reason) from error

@@ -14,15 +14,15 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict
 
-from knowwhen.errors import BadRequest
+from knowwhen.errors import BadRequest, DiskError
 
 FORMAT = 1  # of these folders; work begun by another is not gone on with
 
@@ -126,6 +126,19 @@ def check_complete(parts: Sequence[Part]) -> None:
     if repeated or missing:
         what = f"part {repeated[0]} is given twice" if repeated else f"parts {', '.join(map(str, missing))} are missing"
         raise BadRequest(f"{what} of {manifests[0].parts}; give each part once")
+
+
+@contextmanager
+def disk_errors(folder: Path) -> Iterator[None]:
+    """Turns errors of the disk into the one of ours that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise cannot_write(folder, error.strerror or str(error)) from error
+
+
+def cannot_write(folder: Path, reason: str) -> DiskError:
+    return DiskError(f"cannot write to {folder}: {reason}; once there is room the same command goes on")
 
 
 def write(path: Path, content: bytes | memoryview) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import polars as pl
 
-from knowwhen.wikidata.lines import Entity, Statement, Times, Value
+from knowwhen.wikidata.lines import Claims, Entity, Statement, Times, Value
 from knowwhen.wikidata.times import NO_VALUE, Span, spans
 
 FACTS = {"subject": pl.Int64, "predicate": pl.Int64, "object": pl.Int64, "begin": pl.Int64, "end": pl.Int64}
@@ -36,29 +37,30 @@ class Extract:
             return
         self.counts["items"] += 1
         self.counts["statements"] += sum(map(len, entity.claims.values()))
-        for predicate, statements in entity.claims.items():
-            if not predicate[1:].isdecimal():
+        self._add_statements(number, entity.claims)
+
+    def _add_statements(self, subject: int, claims: Claims) -> None:
+        # The hot loop: for texts and for facts without time, which most statements are, it calls almost nothing.
+        add_fact, texts = self.facts.append, 0
+        for key, statements in claims.items():
+            predicate = _predicate_number(key)
+            if predicate is None:
                 self.counts["removed_unknown_predicate"] += len(statements)
                 continue
-            self._add_statements(number, int(predicate[1:]), statements)
-
-    def _add_statements(self, subject: int, predicate: int, statements: list[Statement]) -> None:
-        # The hot loop. Half of all statements have a text for their value: they are counted together.
-        texts = 0
-        for statement in statements:
-            data = statement.mainsnak.datavalue
-            value = data.value if data is not None else None
-            if type(value) is str and statement.rank != "deprecated":
-                texts += 1
-                continue
-            item = value.item if type(value) is Value else None
-            times = statement.qualifiers
-            if item is None or statement.rank == "deprecated":
-                self.counts[_why_not(statement)] += 1
-            elif type(times) is Times and (times.begin or times.end or times.point):
-                self._add_spans(subject, predicate, item, spans(times, self.counts))
-            else:
-                self.facts.append((subject, predicate, item, None, None))
+            for statement in statements:
+                data = statement.mainsnak.datavalue
+                value = data.value if data is not None else None
+                if type(value) is str and statement.rank != "deprecated":
+                    texts += 1
+                    continue
+                item = value.item if type(value) is Value else None
+                times = statement.qualifiers
+                if item is None or statement.rank == "deprecated":
+                    self.counts[_why_not(statement)] += 1
+                elif type(times) is Times and (times.begin or times.end or times.point):
+                    self._add_spans(subject, predicate, item, spans(times, self.counts))
+                else:
+                    add_fact((subject, predicate, item, None, None))
         if texts:
             self.counts["removed_value_not_an_item"] += texts
 
@@ -76,6 +78,12 @@ class Extract:
 
     def labels_frame(self) -> pl.DataFrame:
         return pl.DataFrame(self.labels, schema=LABELS, orient="row")
+
+
+@lru_cache(maxsize=1 << 16)  # Wikidata has some 13,000
+def _predicate_number(key: str) -> int | None:
+    """31 for P31, None for what is no predicate."""
+    return int(key[1:]) if key[:1] == "P" and key[1:].isdecimal() else None
 
 
 def _why_not(statement: Statement) -> str:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from knowwhen.errors import NotFound
+from knowwhen.errors import BadInput, NotFound
 from knowwhen.wikidata.decompression import BLOCK, DAMAGE, Plain, Reader, reader_of
 
 HEAD = 1 << 16
@@ -27,7 +27,10 @@ class Dump:
         self.name = path.name if path else "standard input"
         self.size = path.stat().st_size if path else None  # as it lies there
         # Without buffers, so that a pipe gives what it has instead of waiting for more.
-        self._file = io.FileIO(path if path else sys.stdin.fileno(), closefd=path is not None)
+        try:
+            self._file = io.FileIO(path if path else sys.stdin.fileno(), closefd=path is not None)
+        except OSError as error:
+            raise BadInput(f"cannot read the dump {str(path)!r}: {error.strerror}") from error
         head = _read_head(self._file)
         # By this the same dump is known again: reading it whole would take hours.
         self.fingerprint = hashlib.sha256(f"{self.size} ".encode() + head).hexdigest()

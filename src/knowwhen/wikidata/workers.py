@@ -15,9 +15,9 @@ from types import TracebackType
 
 import msgspec
 
-from knowwhen.errors import DiskError, WorkerDied
+from knowwhen.errors import WorkerDied
 from knowwhen.wikidata.lines import Parser
-from knowwhen.wikidata.parts import Part
+from knowwhen.wikidata.parts import Part, disk_errors
 from knowwhen.wikidata.statements import Extract
 from knowwhen.wikidata.windows import Window
 
@@ -117,10 +117,11 @@ def _work(tasks: Connection, folder: Path, languages: tuple[str, ...]) -> None:
                     maps[path] = mmap.mmap(file.fileno(), 0)
             try:
                 extract = extract_lines(maps[path], window.start, window.stop, parser)
-                part.add(window.number, extract.facts_frame(), extract.labels_frame(), extract.counts)
+                with disk_errors(folder):
+                    part.add(window.number, extract.facts_frame(), extract.labels_frame(), extract.counts)
                 tasks.send(None)
             except Exception as error:  # whatever it is, the one who waits must know
-                tasks.send(_as_ours(error, folder))
+                tasks.send(error)
 
 
 def extract_lines(buffer: mmap.mmap, start: int, stop: int, parser: Parser) -> Extract:
@@ -142,10 +143,3 @@ def extract_lines(buffer: mmap.mmap, start: int, stop: int, parser: Parser) -> E
         except (msgspec.DecodeError, ValueError):
             extract.counts["bad_lines"] += 1
     return extract
-
-
-def _as_ours(error: Exception, folder: Path) -> Exception:
-    """The error, or in place of the disk's the one of ours that says what to do."""
-    if isinstance(error, OSError):
-        return DiskError(f"cannot write to {folder}: {error.strerror}; make room, then the same command goes on")
-    return error
