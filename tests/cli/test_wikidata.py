@@ -11,9 +11,10 @@ from contextlib import suppress
 
 import pytest
 
-import knowwhen as kw
 from benchmarks.dumps import write_dump
 from knowwhen.cli.wikidata import Shown, describe
+from knowwhen.wikidata.lines import Parser
+from knowwhen.wikidata.statements import Extract
 
 COMMAND = [sys.executable, "-c", "from knowwhen.cli.main import main; main()", "wikidata"]
 SMALL = ("--window", "1", "--min-degree", "3", "--min-predicate", "10")
@@ -73,15 +74,21 @@ def test_a_dump_becomes_a_folder_that_data_info_reads(knowwhen, dump, tmp_path):
     assert all(sheet[name] == info[name] for name in ("train", "entities", "timestamps", "half_open", "first"))
 
 
-def test_the_dataset_trains_and_the_model_knows_the_labels(knowwhen, real_data, tmp_path):
+def test_the_dataset_trains_and_is_asked_by_label(knowwhen, real_data, tmp_path):
     dump = real_data("wikidata-dump-sample") / "first-50-lines.json"
     made = knowwhen("wikidata", dump, "--out", tmp_path / "data", "--min-degree", 2, "--min-predicate", 3)
     assert made.returncode == 0
     small = [f"--set={text}" for text in ("model.rank=4", "training.epochs=2", "training.batch_size=100")]
     trained = knowwhen("train", tmp_path / "data", *small, "--run", tmp_path / "run", "--json")
     assert trained.returncode == 0 and json.loads(trained.stdout)["epochs"] == 2
-    entities = kw.open(tmp_path / "run").dataset.entities
-    assert entities.label(entities.id("Q64")) == "Berlin"
+    asked = knowwhen("ask", tmp_path / "run", "Berlin", "P17", "?", "2000", "--json")
+    names = {answer["key"]: answer["name"] for answer in json.loads(asked.stdout)["answers"]}
+    items = Extract()
+    for line in dump.read_bytes().splitlines()[1:]:
+        items.add(Parser(("en",)).parse(line.rstrip(b",")))
+    labels = {f"Q{number}": label for _, number, label in items.labels}
+    assert names and all(name == labels.get(key, key) for key, name in names.items())
+    assert any(name != key for key, name in names.items())
 
 
 def test_people_get_a_line_a_number_and_what_not_to_overlook(knowwhen, dump, tmp_path):
