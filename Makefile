@@ -7,8 +7,7 @@ READY := .venv/.ready
 
 demo: $(READY)
 	rm -rf runs/demo
-	$(BIN)/knowwhen data info leaders
-	$(BIN)/knowwhen train leaders --recipe leaders --run runs/demo
+	$(BIN)/knowwhen demo --run runs/demo
 
 test: $(READY)
 	$(BIN)/pytest

@@ -13,16 +13,23 @@ from knowwhen.facts.vocabulary import Vocabulary
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from knowwhen.plotting import plot
     from knowwhen.trained import TrainedModel, open, train
 
-_NEED_TORCH = ("TrainedModel", "open", "train")  # imported on first use: loading data and `--help` stay quick
+# Imported from these on first use: loading data and `--help` stay quick.
+_NEED_TORCH = {
+    "TrainedModel": "knowwhen.trained",
+    "open": "knowwhen.trained",
+    "plot": "knowwhen.plotting",
+    "train": "knowwhen.trained",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name in _NEED_TORCH:
-        import knowwhen.trained
+        from importlib import import_module
 
-        return getattr(knowwhen.trained, name)
+        return getattr(import_module(_NEED_TORCH[name]), name)
     raise AttributeError(f"module 'knowwhen' has no attribute {name!r}")
 
 
@@ -38,5 +45,6 @@ __all__ = [
     "__version__",
     "load",
     "open",
+    "plot",
     "train",
 ]

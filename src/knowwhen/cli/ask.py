@@ -44,6 +44,9 @@ def ask(
     out: Annotated[
         Path | None, typer.Option("--out", help="Where the answers to --batch go: .csv, .jsonl, .parquet.")
     ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Also draw the answers to one question: .svg, .png or .pdf.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Answer a question with ? in one place, or a file of them. Some shells need '?' in quotes; _ does as well.
@@ -57,6 +60,8 @@ def ask(
     if batch is not None:
         from knowwhen.cli.batch import answer_file
 
+        if plot is not None:
+            raise BadRequest("--plot draws the answers to one question, not to --batch")
         if subject is not None or out is None:
             raise BadRequest("--batch takes its questions from a file and needs --out FILE for the answers")
         answer_file(open_run(run), batch, out, names, options, as_json)
@@ -65,11 +70,17 @@ def ask(
         raise BadRequest("--out is for the answers to --batch; use --json to keep the answers to one question")
     if object is None:
         raise BadRequest("a question needs SUBJECT, PREDICATE and OBJECT, one of them or TIME being ?")
-    show_answers(open_run(run), (subject, predicate, object, time), {**options, "candidates": names}, as_json)
+    show_answers(open_run(run), (subject, predicate, object, time), {**options, "candidates": names}, as_json, plot)
 
 
-def show_answers(trained: TrainedModel, question: tuple[Any, ...], options: dict[str, Any], as_json: bool) -> None:
+def show_answers(
+    trained: TrainedModel, question: tuple[Any, ...], options: dict[str, Any], as_json: bool, plot: Path | None
+) -> None:
     found = trained.ask(*question, **options)
+    if plot is not None:
+        from knowwhen.plotting import plot as draw
+
+        draw(found, plot)
     print(json.dumps(found.to_dict(), ensure_ascii=False) if as_json else found)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from knowwhen.cli import ask, data, evaluate, export, reproduce, train, wikidata
+from knowwhen.cli import ask, data, demo, evaluate, export, plot, reproduce, train, wikidata
 from knowwhen.errors import Interrupted, KnowwhenError
 
 app = typer.Typer(
@@ -16,12 +16,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(demo.demo)
 app.add_typer(data.app, name="data")
 app.add_typer(wikidata.app, name="wikidata")
 app.command()(train.train)
 app.command()(train.info)
 app.command()(evaluate.evaluate)
 app.command()(ask.ask)
+app.command()(plot.plot)
 app.command()(export.export)
 app.command()(reproduce.reproduce)
 

@@ -1,0 +1,114 @@
+"""`knowwhen demo`: from bundled facts to answers and a figure, each step with the command that does it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from knowwhen.cli.output import Json
+from knowwhen.cli.train import Shown
+
+if TYPE_CHECKING:
+    from knowwhen.facts.dataset import Dataset
+    from knowwhen.trained import TrainedModel
+
+# One of each kind: the object, the subject, the predicate and the time are asked for.
+QUESTIONS = (
+    ("United States", "has president", "?", "2012"),
+    ("?", "has chancellor", "Angela Merkel", "2010"),
+    ("France", "?", "Jacques Chirac", "1987"),
+    ("France", "has president", "François Mitterrand", "?"),
+)
+FIGURE = ("France", "has president", "1980..2020", "french-presidents.svg")
+
+
+def demo(
+    run: Annotated[Path, typer.Option("--run", help="The folder to keep the run and the figure in.")] = Path(
+        "runs/demo"
+    ),
+    as_json: Json = False,
+) -> None:
+    """Learn who governed what, evaluate it, answer four questions and draw the presidents of France; takes a minute.
+
+    Example: knowwhen demo --run runs/demo
+    """
+    from knowwhen.evaluation.report import rank_report
+    from knowwhen.facts.catalog import load
+    from knowwhen.plotting import plot
+    from knowwhen.plotting.figures import new_figure
+    from knowwhen.trained import train
+
+    say = keep_quiet if as_json else print_step
+    new_figure()  # complains of a missing extra before the work, not after it
+    data = load("leaders")
+    say(describe(data))
+    say(command("train", "leaders", "--recipe", "leaders", "--run", run))
+    began = time.monotonic()
+    trained = train(data, "leaders", run=run, resume=True, progress=Shown())
+    seconds = time.monotonic() - began
+    say(learned(trained, seconds))
+    metrics = trained.evaluate("test")
+    say(command("evaluate", run), rank_report(metrics))
+    answers = []
+    for question in QUESTIONS:
+        answers.append(trained.ask(*question, top=3))
+        say(command("ask", run, *question, "--top", "3"), str(answers[-1]))
+    subject, predicate, span, name = FIGURE
+    plot(trained.timeline(subject, predicate, span=span), run / name)
+    say(command("plot", run, "timeline", subject, predicate, "--span", span, "--out", run / name), f"out  {run / name}")
+    say(next_steps(run))
+    if as_json:
+        found = {"run": str(run), "seconds": seconds, "test": metrics.to_dict(), "out": str(run / name)}
+        print(json.dumps({**found, "answers": [one.to_dict() for one in answers]}, ensure_ascii=False))
+
+
+def keep_quiet(*lines: str) -> None:
+    pass
+
+
+def print_step(*lines: str) -> None:
+    print("\n".join(lines), end="\n\n", flush=True)
+
+
+def command(*arguments: object) -> str:
+    """What to type for a step; the path of the program where it is not on PATH, as after `make demo`."""
+    program = sys.argv[0] if sys.argv[0].endswith("knowwhen") and not shutil.which("knowwhen") else "knowwhen"
+    return f"$ {program} " + shlex.join("_" if argument == "?" else str(argument) for argument in arguments)
+
+
+def describe(data: Dataset) -> str:
+    facts = len(data.train) + len(data.valid) + len(data.test)
+    return (
+        f"{data.name}, bundled: {facts:,} facts about {len(data.entities):,} entities, {data.timeline.span()}; "
+        f"{len(data.train):,} to learn from, the rest to look and test with"
+    )
+
+
+def learned(trained: TrainedModel, seconds: float) -> str:
+    info = trained.info()
+    return (
+        f"{info['model']} of rank {info['rank']}: {info['formula']}\n"
+        f"{info['epochs']} epochs in {seconds:.0f} s, object and time loss; MRR on valid {info['best_valid_mrr']:.4f}"
+    )
+
+
+def next_steps(run: Path) -> str:
+    return "\n".join(
+        [
+            "All facts asked for here are in train, on purpose: such answers and curves show what was learned, and the",
+            "table above how well that carries over to facts never seen. Next, for instance:",
+            "",
+            "  " + command("ask", run, "Germany", "has chancellor", "?", "1990..2010")[2:],
+            "  " + command("ask", run, "Japan", "member of", "?", "--novel")[2:],
+            "  " + command("evaluate", run, "--time-questions")[2:],
+            "  " + command("plot", run, "timestamps", "--out", "timestamps.png")[2:],
+            "  " + command("data", "info", "your.csv")[2:] + "    (your own facts: see README.md)",
+        ]
+    )

@@ -1,0 +1,94 @@
+"""`knowwhen plot`: the figures of a run."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from knowwhen.cli.output import Json, show
+from knowwhen.errors import BadRequest
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from knowwhen.trained import TrainedModel
+
+
+class Kind(StrEnum):
+    TIMELINE = "timeline"
+    TRAINING = "training"
+    RELIABILITY = "reliability"
+    TIMESTAMPS = "timestamps"
+
+
+class Values(StrEnum):
+    SCORE = "score"
+    PROBABILITY = "probability"
+
+
+def plot(
+    run: Annotated[Path, typer.Argument(help="A run's folder, or a saved model's.")],
+    kind: Annotated[Kind, typer.Argument(help="timeline, training, reliability or timestamps.")],
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SUBJECT PREDICATE [OBJECT]...]",
+            help="Of a timeline; without objects, those that are known in its span.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="The file to write: .svg, .png or .pdf.")] = None,
+    span: Annotated[str | None, typer.Option("--span", help="The times of a timeline, such as 1980..2020.")] = None,
+    values: Annotated[
+        Values | None, typer.Option("--values", help="What a timeline shows; scores if left out.")
+    ] = None,
+    split: Annotated[str | None, typer.Option("--split", help="Of a reliability diagram; valid if left out.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Draw scores along time, how training went, how far probabilities can be believed, or the timestamps' embedding.
+
+    Example: knowwhen plot runs/leaders timeline France "has president" --span 1980..2020 --out presidents.svg
+    """
+    if out is None:
+        raise BadRequest("name a file for the figure: --out figure.svg")
+    check_use(kind, {"names": names, "--span": span, "--values": values, "--split": split})
+    from knowwhen.plotting import save
+    from knowwhen.trained import open as open_run
+
+    trained = open_run(run)
+    if kind is Kind.TIMELINE:
+        figure = timeline(trained, names or [], span, values or Values.SCORE)
+    else:
+        figure = figure_of_run(trained, kind, split or "valid")
+    show({"out": str(save(figure, out))}, as_json)
+
+
+def check_use(kind: Kind, given: dict[str, object]) -> None:
+    """Refuses what the kind of figure has no use for."""
+    used = {Kind.TIMELINE: ("names", "--span", "--values"), Kind.RELIABILITY: ("--split",)}.get(kind, ())
+    useless = [name for name, value in given.items() if value and name not in used]
+    if useless:
+        raise BadRequest(f"a figure of kind {kind} takes no {useless[0]}")
+
+
+def timeline(trained: TrainedModel, names: list[str], span: str | None, values: Values) -> Figure:
+    from knowwhen.plotting import timeline_figure
+
+    if len(names) < 2:
+        raise BadRequest('a timeline needs SUBJECT and PREDICATE, such as France "has president"')
+    subject, predicate, *objects = names
+    return timeline_figure(trained.timeline(subject, predicate, objects or None, span), values.value)
+
+
+def figure_of_run(trained: TrainedModel, kind: Kind, split: str) -> Figure:
+    from knowwhen.plotting import reliability_figure, timestamps_figure, training_figure
+
+    if kind is Kind.TRAINING:
+        return training_figure(trained.history)
+    if kind is Kind.RELIABILITY:
+        return reliability_figure(trained.evaluate_calibration(split))
+    rows = trained.embeddings("timestamps")
+    return timestamps_figure(rows["label"].to_list(), rows["embedding"].to_numpy())

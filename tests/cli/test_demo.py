@@ -1,0 +1,59 @@
+"""`knowwhen demo`, run as a user runs it: its answers are right, and its figure is there."""
+
+import json
+import shlex
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def done(knowwhen, tmp_path_factory):
+    """The demo for programs, and again for people in the same folder, where the run is resumed and not trained anew."""
+    folder = tmp_path_factory.mktemp("demo")
+    first = knowwhen("demo", "--json", cwd=folder)
+    assert first.returncode == 0, first.stderr
+    return folder, json.loads(first.stdout), knowwhen("demo", "--run", "runs/demo", cwd=folder)
+
+
+@pytest.mark.slow
+def test_the_facts_that_are_shown_are_ranked_first(done):
+    _, found, _ = done
+    objects, subjects, predicates, times = found["answers"]
+    assert [one["asks"] for one in found["answers"]] == ["object", "subject", "predicate", "time"]
+    assert objects["question"] == "United States, has president, ?, 2012"
+    best = [(one["answers"][0]["name"], one["answers"][0]["known"]) for one in (objects, subjects, predicates)]
+    assert best == [("Barack Obama", True), ("Germany", True), ("has prime minister", True)]
+    assert times["question"] == "France, has president, François Mitterrand, ?"
+    span = times["spans"][0]
+    assert span["begin"] <= "1995" and span["end"] >= "1981"
+    assert "1981" <= times["best"] <= "1995"
+    assert found["test"]["mrr"] > 0.5
+
+
+@pytest.mark.slow
+def test_people_see_the_protocol_the_figure_and_what_to_type_next(done):
+    folder, found, shown = done
+    assert shown.returncode == 0
+    assert "filtered at the query's time, ties half, both directions" in shown.stdout
+    assert "1  Barack Obama" in shown.stdout
+    assert found["out"] == "runs/demo/french-presidents.svg" in shown.stdout
+    assert (folder / found["out"]).read_text(encoding="utf-8").startswith("<?xml")
+    assert "All facts asked for here are in train" in shown.stdout
+
+
+@pytest.mark.slow
+def test_what_is_typed_next_works(done, knowwhen):
+    folder, _, shown = done
+    typed = [shlex.split(line) for line in shown.stdout.splitlines() if line.startswith(("$ knowwhen", "  knowwhen"))]
+    commands = [words[words.index("knowwhen") + 1 :] for words in typed]
+    assert len(commands) == 12
+    for words in commands:
+        if words[0] in ("ask", "plot"):
+            assert knowwhen(*words, cwd=folder).returncode == 0, words
+
+
+def test_a_folder_with_other_things_in_it_is_left_alone(knowwhen, tmp_path):
+    (tmp_path / "notes.txt").touch()
+    done = knowwhen("demo", "--run", tmp_path)
+    assert done.returncode == 1
+    assert f"knowwhen: {tmp_path} exists and is not an empty folder; choose another --run\n" == done.stderr
