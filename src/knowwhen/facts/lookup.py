@@ -38,7 +38,7 @@ def normalise(name: str) -> str:
     """The name without case, accents, underscores and double spaces."""
     lowered = name.casefold()
     if not lowered.isascii():
-        parts = unicodedata.normalize("NFKD", lowered)
+        parts = unicodedata.normalize("NFKD", lowered).casefold()  # letters of formulas, 𝕊, are taken apart to capitals
         lowered = "".join(letter for letter in parts if not unicodedata.combining(letter))
     return " ".join(lowered.translate(LETTERS).split())
 

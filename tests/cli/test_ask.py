@@ -1,0 +1,151 @@
+"""`knowwhen ask` and `knowwhen export`, run as a user runs them."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import knowwhen as kw
+
+QUESTIONS = """subject,predicate,object,time
+United States,has president,?,2012
+Untied States,has president,?,2012
+France,has president,François Mitterrand,?
+France,?,Paris,
+France,has president,?,1800
+?,has president,Barack Obama,2009..2012
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    kw.train("leaders", run=folder, overrides={"model.rank": 8, "training.epochs": 4, "training.batch_size": 200})
+    return folder
+
+
+def test_people_see_a_table_and_programs_the_same_answers(knowwhen, run):
+    question = (run, "United States", "has president", "?", "2012", "--top", "3")
+    done = knowwhen("ask", *question)
+    lines = done.stdout.splitlines()
+    assert lines[0] == "(United States, has president, ?, 2012)"
+    assert lines[-1] == "probabilities are calibrated on valid"
+    assert len(lines) == 6
+    assert done.stderr == ""
+    values = json.loads(knowwhen("ask", *question, "--json").stdout)
+    assert [row["name"] in line for row, line in zip(values["answers"], lines[2:], strict=False)] == [True] * 3
+    assert values["answers"] == json.loads(
+        json.dumps(kw.open(run).ask("United States", "has president", "?", "2012", top=3).to_dicts())
+    )
+
+
+def test_a_time_question_draws_its_curve(knowwhen, run):
+    done = knowwhen("ask", run, "France", "has president", "François Mitterrand", "_")
+    lines = done.stdout.splitlines()
+    assert len(lines[1]) == 60 and "█" in lines[1]
+    assert lines[2].split() == ["1945", "2025"]
+    assert "known: 1981 to 1995" in done.stdout
+    values = json.loads(knowwhen("ask", run, "France", "has president", "François Mitterrand", "?", "--json").stdout)
+    assert len(values["times"]) == len(values["probabilities"]) == 81
+    assert values["spans"]
+
+
+def test_options_reach_the_question(knowwhen, run, tmp_path):
+    question = ("ask", run, "France", "has president", "_", "2014", "--json")
+    novel = json.loads(knowwhen(*question, "--novel", "--top", "2000").stdout)["answers"]
+    assert all(not row["known"] for row in novel)
+    assert "François Hollande" not in [row["name"] for row in novel]
+    seen = json.loads(knowwhen(*question, "--candidates", "seen", "--top", "2000").stdout)["answers"]
+    assert len(seen) < len(novel)
+    (tmp_path / "names.txt").write_text("Paris\nFrançois Hollande\n", encoding="utf-8")
+    few = json.loads(knowwhen(*question, "--candidates", tmp_path / "names.txt").stdout)["answers"]
+    assert sum(row["probability"] for row in few) == pytest.approx(1)
+    assert {row["name"] for row in few} == {"Paris", "François Hollande"}
+    some = json.loads(knowwhen(*question, "--min-probability", "0.5", "--candidates", tmp_path / "names.txt").stdout)
+    assert len(some["answers"]) == 1
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_a_file_of_questions_is_answered_but_for_its_bad_rows(knowwhen, run, tmp_path, ending):
+    (tmp_path / "q.csv").write_text(QUESTIONS, encoding="utf-8")
+    table, first = pl.read_csv(tmp_path / "q.csv", infer_schema=False), 2
+    if ending != "csv":
+        first = 1
+        getattr(table, {"jsonl": "write_ndjson", "parquet": "write_parquet"}[ending])(tmp_path / f"q.{ending}")
+    questions, out = tmp_path / f"q.{ending}", tmp_path / f"a.{ending}"
+    done = knowwhen("ask", run, "--batch", questions, "--out", out, "--top", "3", "--json")
+    assert json.loads(done.stdout) == {"questions": 6, "answered": 4, "bad": 2, "out": str(out)}
+    told = done.stderr.splitlines()
+    assert told[0].startswith(f"{questions}:{first + 1}: no entity 'Untied States'; did you mean 'United States'")
+    assert told[1] == f"{questions}:{first + 4}: '1800' is outside the timeline, which covers 1945 to 2025 by year"
+    read = {"csv": pl.read_csv, "jsonl": pl.read_ndjson, "parquet": pl.read_parquet}[ending]
+    answers = read(out)
+    assert answers["row"].to_list() == sorted(answers["row"].to_list())
+    assert answers["row"].unique().to_list() == list(range(first, first + 6))
+    assert answers.filter(pl.col("error").is_not_null())["row"].to_list() == [first + 1, first + 4]
+    alone = kw.open(run).ask("United States", "has president", "?", "2012", top=3)
+    batch = answers.filter(pl.col("row") == first)
+    assert batch["answer"].to_list() == [row.name for row in alone]
+    assert batch["probability"].to_list() == pytest.approx([row.probability for row in alone], rel=1e-4)
+
+
+def test_export_writes_embeddings_and_answers(knowwhen, run, tmp_path):
+    done = knowwhen(
+        "export", run, "--what", "embeddings", "--of", "entities", "--out", tmp_path / "e.parquet", "--json"
+    )
+    assert json.loads(done.stdout)["dimension"] == 16
+    assert pl.read_parquet(tmp_path / "e.parquet")["key"].to_list() == kw.load("leaders").entities.keys.to_list()
+    knowwhen("export", run, "--of", "timestamps", "--out", tmp_path / "t.npz")
+    assert np.load(tmp_path / "t.npz")["embedding"].shape == (81, 16)
+    done = knowwhen("export", run, "--what", "answers", "--of", "valid", "--top", "2", "--out", tmp_path / "a.parquet")
+    assert done.returncode == 0, done.stderr
+    answers = pl.read_parquet(tmp_path / "a.parquet")
+    valid = kw.load("leaders").named(kw.load("leaders").valid)
+    assert answers.filter(pl.col("rank") == 1)["subject"].to_list() == valid["subject"].to_list()
+
+
+def test_calibration_is_part_of_an_evaluation(knowwhen, run):
+    done = knowwhen("evaluate", run, "--calibration")
+    assert "temperatures fitted on valid; ECE in 15 bins on test" in done.stdout
+    values = json.loads(knowwhen("evaluate", run, "--calibration", "--json").stdout)["calibration"]
+    assert set(values["slots"]) == {"object", "subject", "predicate", "time"}
+    bins = values["slots"]["object"]["after"]["bins"]
+    assert sum(one["count"] for one in bins) == values["slots"]["object"]["questions"] == 435
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["France"], "knowwhen: a question needs SUBJECT, PREDICATE and OBJECT, one of them or TIME being ?"),
+        (["France", "has president", "_", "_"], "knowwhen: 2 of 4 places are '?'"),
+        (["France", "has presidant", "_"], "knowwhen: no predicate 'has presidant'; did you mean 'has president'?"),
+        (["France", "has president", "_", "--out", "x.csv"], "knowwhen: --out is for the answers to --batch"),
+        (["France", "has president", "_", "--candidates", "nofile"], "knowwhen: --candidates is 'nofile', which is no"),
+        (["--batch", "q.csv"], "knowwhen: --batch takes its questions from a file and needs --out FILE"),
+        (["--batch", "q.txt", "--out", "a.csv"], "knowwhen: cannot read 'q.txt'; expected a name that ends in .csv"),
+        (["--batch", "q.csv", "--out", "a.csv"], "knowwhen: cannot read q.csv: "),
+    ],
+)
+def test_mistakes_are_one_line(knowwhen, run, tmp_path, arguments, message):
+    done = knowwhen("ask", run, *arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(message)
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "knowwhen: name a file to write: --out entities.parquet"),
+        (["--what", "weights", "--out", "x.npz"], "knowwhen: --what is 'weights'; expected embeddings or answers"),
+        (["--of", "days", "--out", "x.npz"], "knowwhen: no embeddings of 'days'; expected entities, predicates"),
+        (["--what", "answers", "--of", "dev", "--out", "x.csv"], "knowwhen: no split 'dev'; there are train, valid"),
+        (["--what", "answers", "--of", "test", "--out", "x.npz"], "knowwhen: cannot write 'x.npz'; expected a name"),
+    ],
+)
+def test_mistakes_in_an_export_are_one_line(knowwhen, run, tmp_path, arguments, message):
+    done = knowwhen("export", run, *arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(message)
+    assert done.stderr.count("\n") == 1

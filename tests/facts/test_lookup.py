@@ -1,0 +1,103 @@
+import random
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from knowwhen.facts.lookup import Lookup, Match, normalise
+
+NAMES = [
+    "François Mitterrand",
+    "Barack Obama",
+    "George W. Bush",
+    "George H. W. Bush",
+    "São_Paulo",
+    "Łódź",
+    "Q76",
+    "France",
+]
+PEOPLE = Lookup(NAMES)
+TEXT = st.text(st.characters(codec="utf-8"), min_size=1)
+
+
+def names(matches):
+    return [match.name for match in matches]
+
+
+def test_case_accents_and_underscores_do_not_matter():
+    assert names(PEOPLE.exact("francois MITTERRAND")) == ["François Mitterrand"]
+    assert names(PEOPLE.exact("sao paulo")) == ["São_Paulo"]
+    assert names(PEOPLE.exact("lodz")) == ["Łódź"]
+    assert PEOPLE.exact("franc") == []
+
+
+def test_beginnings_find_the_shortest_names_first():
+    assert names(PEOPLE.prefix("fran")) == ["France", "François Mitterrand"]
+    assert names(PEOPLE.prefix("fran", limit=1)) == ["France"]
+    assert PEOPLE.prefix("x") == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("francois miterrand", ["François Mitterrand"]),
+        ("Barak Obana", ["Barack Obama"]),
+        ("Obama", ["Barack Obama"]),
+        ("Bush", ["George H. W. Bush", "George W. Bush"]),
+        ("zzzz", []),
+        ("", []),
+    ],
+)
+def test_near_names_and_parts_of_names_are_found(typed, meant):
+    assert sorted(names(PEOPLE.fuzzy(typed))) == meant
+
+
+def test_keys_and_labels_are_one_thing_each():
+    lookup = Lookup(["Q76", "Q142"], ["Barack Obama", None])
+    assert lookup.exact("q76") == [Match(0, "Q76")]
+    assert lookup.exact("barack obama") == [Match(0, "Barack Obama")]
+    assert lookup.search("q") == [Match(0, "Q76"), Match(1, "Q142")]
+    same = Lookup(["Obama"], ["obama"])
+    assert len(same.exact("obama")) == len(same.search("obama")) == 1
+
+
+def test_a_search_has_equal_names_before_beginnings_before_near_ones():
+    lookup = Lookup(["Gare de Paris", "Madrid", "Paris Hilton", "Paris"])
+    assert names(lookup.search("paris")) == ["Paris", "Paris Hilton", "Gare de Paris"]
+    assert names(lookup.search("paris", limit=2)) == ["Paris", "Paris Hilton"]
+
+
+@given(st.lists(TEXT, min_size=1, max_size=20, unique=True))
+def test_every_name_finds_itself(some):
+    lookup = Lookup(some)
+    for i, name in enumerate(some):
+        assert i in [match.id for match in lookup.exact(name)]
+        assert lookup.search(name, limit=len(some))
+        assert i in [match.id for match in lookup.prefix(normalise(name)[:1], limit=len(some))]
+
+
+@given(st.lists(TEXT, max_size=30), TEXT)
+def test_beginnings_are_those_of_a_look_at_each_name(some, start):
+    lookup = Lookup(some)
+    wanted = {i for i, name in enumerate(some) if normalise(name).startswith(normalise(start))}
+    assert {match.id for match in lookup.prefix(start, limit=len(some) + 1)} == wanted
+
+
+def test_an_empty_vocabulary_finds_nothing():
+    assert Lookup([]).search("x") == []
+
+
+@pytest.mark.slow
+def test_half_a_million_names_are_searched_in_milliseconds():
+    rng = random.Random(0)
+    parts = ["ba", "ra", "ck", "o", "ma", "fran", "cis", "mit", "ter", "and", "lu", "sti", "són", "ville", " ", "de "]
+    some = ["".join(rng.choice(parts) for _ in range(rng.randint(3, 9))) for _ in range(500_000)]
+    lookup = Lookup(some)
+    lookup.search("warm up")
+    taken = []
+    for name in rng.sample(some, 25):
+        before = time.perf_counter()
+        lookup.search(name[:-1] + "x")
+        taken.append(time.perf_counter() - before)
+    assert sorted(taken)[len(taken) // 2] < 0.2  # some 15 ms on a quiet core

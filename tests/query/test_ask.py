@@ -1,0 +1,270 @@
+"""Questions against the tensor: every answer, its order and its probability from the naive formula."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose
+
+from knowwhen.errors import BadDate, BadRequest, NonFiniteScores, TimeOutside, UnknownName
+from knowwhen.query import Calibration, ask, ask_batch, scoring
+from knowwhen.query.calibration import Fit
+
+ALL = 100
+SEEDS = range(3)
+QUESTIONS = [
+    ("Ada", "leads", "?", "2001"),
+    ("?", "leads", "Bob", "2001"),
+    ("Ada", "?", "Bob", "2002"),
+    ("Ada", "leads", "?", "2001..2004"),
+    ("?", "likes", "Gus", None),
+    ("Ada", "leads", "Bob", "?"),
+    ("Ada", "knows", "?", None),
+]
+
+
+def softmax(x, axis=-1):
+    e = np.exp(x - x.max(axis, keepdims=True))
+    return e / e.sum(axis, keepdims=True)
+
+
+def ids(answers, vocabulary):
+    return [vocabulary.id(answer.key) for answer in answers]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("top", [1, 3, ALL])
+def test_the_best_objects_are_those_of_a_full_sort(world, seed, top):
+    model, data = world.model(seed=seed), world.dataset()
+    found = ask(model, data, "Ada", "leads", "?", "2001", top=top)
+    scores = world.naive(model, 0, 1, None, 1)
+    order = np.argsort(-scores)[:top]
+    assert ids(found, data.entities) == order.tolist()
+    assert_allclose([a.score for a in found], scores[order])
+    assert_allclose([a.probability for a in found], softmax(scores)[order])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_question_for_a_subject_asks_the_inverse_predicate_for_its_object(world, seed):
+    model, data = world.model(seed=seed), world.dataset()
+    found = ask(model, data, "?", "leads", "Bob", "2001", top=ALL)
+    scores = world.naive(model, 1, 1 + model.sizes.predicates, None, 1)
+    assert ids(found, data.entities) == np.argsort(-scores).tolist()
+    assert_allclose([a.probability for a in found], np.sort(softmax(scores))[::-1])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_predicates_are_ranked_without_their_inverses(world, seed):
+    model, data = world.model(seed=seed), world.dataset()
+    found = ask(model, data, "Ada", "?", "Bob", "2002", top=ALL)
+    scores = world.naive(model, 0, None, 1, 2)
+    assert ids(found, data.predicates) == np.argsort(-scores).tolist()
+    assert_allclose([a.probability for a in found], np.sort(softmax(scores))[::-1])
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("temperature", [1.0, 0.3, 4.0])
+def test_probabilities_of_all_candidates_sum_to_one(world, question, temperature):
+    fits = {slot: Fit(temperature, 0, 0, 1) for slot in scoring.SLOTS}
+    found = ask(world.model(), world.dataset(), *question, top=ALL, calibration=Calibration(fits, 0.5))
+    probabilities = found.probabilities if question[3] == "?" else [a.probability for a in found]
+    assert sum(probabilities) == pytest.approx(1)
+    assert found.calibrated
+
+
+@pytest.mark.parametrize(("time", "wanted"), [("2001..2004", [1, 2, 3, 4]), (None, range(6)), ("2004..2006", [4, 5])])
+def test_a_range_is_the_mean_over_its_timestamps(world, time, wanted):
+    model, data = world.model(), world.dataset()
+    found = ask(model, data, "Ada", "leads", "?", time, top=ALL)
+    scores = world.naive(model, 0, 1, None, None)[:, list(wanted)]
+    probabilities = softmax(scores, axis=0).mean(-1)
+    order = np.argsort(-probabilities)
+    assert ids(found, data.entities) == order.tolist()
+    assert_allclose([a.probability for a in found], probabilities[order])
+    assert_allclose([a.score for a in found], scores.mean(-1)[order])
+
+
+def test_a_year_without_facts_stands_for_the_last_before_it(world):
+    at, before = (ask(world.model(), world.dataset(), "Ada", "leads", "?", t).to_dicts() for t in ("2005", 2004))
+    assert at == before
+
+
+def test_without_a_time_a_model_with_a_row_for_undated_facts_uses_it(world):
+    model, data = world.model(undated_row=True), world.dataset()
+    found = ask(model, data, "Ada", "knows", "?", top=ALL)
+    scores = world.naive(model, 0, 0, None, model.sizes.timestamps)
+    assert_allclose([a.probability for a in found], np.sort(softmax(scores))[::-1])
+
+
+def test_chunks_of_any_size_give_the_same(world, monkeypatch):
+    rows = QUESTIONS * 3
+    whole = ask_batch(world.model(), world.dataset(), rows, top=ALL)
+    monkeypatch.setattr(scoring, "SCORE_BYTES", 1)
+    for one, other in zip(whole, ask_batch(world.model(), world.dataset(), rows, top=ALL), strict=True):
+        if one.slot != "time":
+            assert [a.key for a in one] == [a.key for a in other]
+            assert_allclose([a.probability for a in one], [a.probability for a in other])
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        QUESTIONS,
+        [dict(zip(("subject", "predicate", "object", "time"), row, strict=True)) for row in QUESTIONS],
+        pl.DataFrame(QUESTIONS, schema=["subject", "predicate", "object", "time"], orient="row"),
+    ],
+)
+def test_a_batch_equals_one_by_one(world, rows):
+    model, data = world.model(), world.dataset()
+    for question, found in zip(QUESTIONS, ask_batch(model, data, rows, top=4), strict=True):
+        alone = ask(model, data, *question, top=4)
+        assert (found.question, found.slot, len(found)) == (alone.question, alone.slot, len(alone))
+        for one, other in zip(found.to_dicts(), alone.to_dicts(), strict=True):
+            assert one == pytest.approx(other) if question[3] == "?" else one["key"] == other["key"]
+            assert one["probability"] == pytest.approx(other["probability"])
+
+
+@pytest.mark.parametrize(
+    ("question", "known"),
+    [
+        (("Ada", "leads", "?", "2001"), {"Bob": [("2000", "2002")]}),
+        (("Ada", "leads", "?", "2006"), {"Bob": [("2006", "2006")], "Cy": [("2003", None)]}),
+        (("Ada", "leads", "?", "2002..2003"), {"Bob": [("2000", "2002")], "Cy": [("2003", None)]}),
+        (("Ada", "leads", "?", None), {"Bob": [("2000", "2002"), ("2006", "2006")], "Cy": [("2003", None)]}),
+        (("?", "leads", "Bob", "2001"), {"Ada": [("2000", "2002")], "Eve": [("2001", "2001")]}),
+        (("Ada", "?", "Bob", "2002"), {"leads": [("2000", "2002")], "likes": [("2002", "2003")]}),
+        (("Ada", "knows", "?", "2002"), {"Dora": [(None, None)], "Finn": [(None, None)]}),
+        (("Finn", "likes", "?", "2000"), {"Gus": [(None, "2003")]}),
+        (("Finn", "likes", "?", "2004"), {}),
+    ],
+)
+def test_what_is_known_is_told_with_its_span_and_novel_leaves_out_exactly_that(world, question, known):
+    model, data = world.model(), world.dataset()
+    found = ask(model, data, *question, top=ALL)
+    assert {a.key: list(a.spans) for a in found if a.known} == known
+    novel = ask(model, data, *question, top=ALL, novel=True)
+    assert [a.key for a in novel] == [a.key for a in found if not a.known]
+    assert_allclose([a.probability for a in novel], [a.probability for a in found if not a.known])
+
+
+def test_candidates_share_the_probability_among_them(world):
+    model, data = world.model(), world.dataset()
+    scores = world.naive(model, 0, 1, None, 1)
+    for candidates, wanted in ((["Eve", "Bob"], [1, 4]), ("seen", [1, 2])):
+        found = ask(model, data, "Ada", "leads", "?", "2001", top=ALL, candidates=candidates)
+        assert sorted(ids(found, data.entities)) == wanted
+        assert_allclose(sorted(a.probability for a in found), np.sort(softmax(scores[wanted])))
+        several = ask(model, data, "Ada", "leads", "?", "2001..2003", top=ALL, candidates=candidates)
+        assert sum(a.probability for a in several) == pytest.approx(1)
+        assert sorted(ids(several, data.entities)) == wanted
+    subjects = ask(model, data, "?", "leads", "Bob", "2001", top=ALL, candidates="seen")
+    assert sorted(a.key for a in subjects) == ["Ada", "Eve"]
+
+
+def test_improbable_answers_are_left_out_on_demand(world):
+    question = ("Ada", "leads", "?", "2001")
+    found = ask(world.model(), world.dataset(), *question, top=ALL)
+    least = found[2].probability
+    assert ask(world.model(), world.dataset(), *question, top=ALL, min_probability=least).rows == found.rows[:3]
+
+
+def test_a_question_for_a_time_gives_the_whole_curve_and_its_spans(world):
+    model, data = world.model(), world.dataset()
+    found = ask(model, data, "Ada", "leads", "Bob", "_")
+    scores = world.naive(model, 0, 1, 1, None)
+    assert found.times == [str(year) for year in (2000, 2001, 2002, 2003, 2004, 2006)]
+    assert_allclose(found.scores, scores, rtol=1e-6)
+    assert_allclose(found.probabilities, softmax(scores))
+    assert found.known == (("2000", "2002"), ("2006", "2006"))
+    assert found.best == found.times[scores.argmax()]
+    first = found[0]
+    inside = slice(found.times.index(first.begin), found.times.index(first.end) + 1)
+    assert first.probability == pytest.approx(found.probabilities[inside].sum())
+    assert scores.argmax() in range(6)[inside]
+
+
+@pytest.mark.parametrize("name", ["complex", "cp", "distmult"])
+def test_static_models_answer_the_same_at_all_times_and_date_nothing(world, name):
+    model, data = world.model(name), world.dataset()
+    one, other = (ask(model, data, "Ada", "leads", "?", time, novel=False) for time in ("2000", "2001..2004"))
+    assert_allclose([a.probability for a in one], [a.probability for a in other])
+    with pytest.raises(BadRequest, match=f"{name} is the same at all times and dates nothing; train tntcomplex"):
+        ask(model, data, "Ada", "leads", "Bob", "?")
+
+
+@pytest.mark.parametrize(
+    ("question", "options", "error", "message"),
+    [
+        (("Ada", "leads", "Bob", "2001"), {}, BadRequest, r"0 of 4 places are '\?' in \(Ada, leads, Bob, 2001\)"),
+        (
+            ("?", "leads", "?", None),
+            {},
+            BadRequest,
+            r"2 of 4 places .* \(\?, leads, \?, no time\); expected exactly one",
+        ),
+        (("", "leads", "?", "2001"), {}, BadRequest, "the subject is empty; expected a name"),
+        (("Ado", "leads", "?", "2001"), {}, UnknownName, r"no entity 'Ado'; did you mean 'Ada'\?"),
+        (("Ada", "lead", "?", "2001"), {}, UnknownName, r"no predicate 'lead'; did you mean 'leads'\?"),
+        (("Ada", "leads", "?", "1999"), {}, TimeOutside, "'1999' is outside the timeline, which covers 2000 to 2006"),
+        (("Ada", "leads", "?", "soon"), {}, BadDate, "not a date: 'soon'"),
+        (("Ada", "leads", "?", "2001"), {"top": 0}, BadRequest, "top is 0; expected at least 1"),
+        (("Ada", "leads", "?", "2001"), {"min_probability": 2}, BadRequest, "min_probability is 2; expected 0 to 1"),
+        (("Ada", "leads", "?", "2001"), {"candidates": []}, BadRequest, "the list of candidates is empty"),
+        (("Ada", "leads", "?", "2001"), {"candidates": "some"}, BadRequest, "candidates are 'some'; expected a list"),
+        (("Ada", "?", "Bob", "2001"), {"candidates": "seen"}, BadRequest, "the predicate is asked for; name some"),
+        (
+            ("Ada", "leads", "Bob", "?"),
+            {"candidates": ["Ada"]},
+            BadRequest,
+            "a question for a time takes no candidates",
+        ),
+        (("Ada", "leads", "Bob", "?"), {"novel": True}, BadRequest, "ask without novel"),
+    ],
+)
+def test_mistakes_are_named(world, question, options, error, message):
+    with pytest.raises(error, match=message):
+        ask(world.model(), world.dataset(), *question, **options)
+
+
+def test_a_batch_needs_its_columns(world):
+    with pytest.raises(BadRequest, match="no column 'object' in the questions; expected subject, predicate, object"):
+        ask_batch(world.model(), world.dataset(), pl.DataFrame({"subject": ["Ada"], "predicate": ["leads"]}))
+    with pytest.raises(BadRequest, match=r"a question of 2 parts: \('Ada', 'leads'\)"):
+        ask_batch(world.model(), world.dataset(), [("Ada", "leads")])
+
+
+def test_a_diverged_model_does_not_answer(world):
+    model = world.model()
+    model.entity.data[2] = np.nan
+    for question in QUESTIONS[:1] + QUESTIONS[3:4]:
+        with pytest.raises(NonFiniteScores, match="tntcomplex gave scores that are not finite"):
+            ask(model, world.dataset(), *question)
+
+
+def test_answers_print_and_convert(world):
+    data = world.dataset()
+    found = ask(world.model(), data, "Ada Lovelace", "leads", "?", "2001", top=ALL)
+    text = str(found)
+    assert text.startswith("(Ada Lovelace, leads, ?, 2001)\n   object")
+    assert "2000 to 2002" in text
+    assert text.endswith("probabilities are not calibrated: they order the answers, and may be far off as shares")
+    assert "<td>Bob</td>" in found._repr_html_()
+    frame = found.to_polars()
+    assert frame["rank"].to_list() == list(range(1, 8))
+    assert frame.filter(pl.col("name") == "Ada Lovelace")["key"].to_list() == ["Ada"]
+    assert frame.filter(pl.col("known"))["begin"].to_list() == ["2000"]
+    assert json.loads(json.dumps(found.to_dict()))["answers"][0]["key"] == found[0].key
+    assert len(ask(world.model(), data, "Ada", "leads", "?", "2001", min_probability=1).to_polars()) == 0
+
+
+def test_time_answers_print_and_convert(world):
+    found = ask(world.model(), world.dataset(), "Ada", "leads", "Bob", "?")
+    lines = str(found).splitlines()
+    assert len(lines[1]) == 6
+    assert set(lines[1]) <= set("▁▂▃▄▅▆▇█") and "█" in lines[1]
+    assert lines[2] == "2000 2006"
+    assert "known: 2000 to 2002, 2006" in str(found)
+    assert found.to_polars().columns == ["time", "score", "probability"]
+    assert json.loads(json.dumps(found.to_dict()))["known"] == [["2000", "2002"], ["2006", "2006"]]
+    assert "<th>span</th>" in found._repr_html_()
