@@ -130,7 +130,10 @@ def extract_lines(buffer: mmap.mmap, start: int, stop: int, parser: Parser) -> E
     while start < stop:
         end = buffer.find(b"\n", start, stop)
         end = stop if end < 0 else end
-        line = buffer[start:end].strip(b" \t\r,")
+        last = end
+        while last > start and buffer[last - 1] in b" \t\r,":  # `strip` would copy the line once more
+            last -= 1
+        line = buffer[start:last]
         start = end + 1
         if line in (b"", b"["):
             continue
