@@ -1,7 +1,9 @@
 """`knowwhen demo`, run as a user runs it: its answers are right, and its figure is there."""
 
 import json
+import re
 import shlex
+from pathlib import Path
 
 import pytest
 
@@ -50,6 +52,19 @@ def test_what_is_typed_next_works(done, knowwhen):
     for words in commands:
         if words[0] in ("ask", "plot"):
             assert knowwhen(*words, cwd=folder).returncode == 0, words
+
+
+@pytest.mark.slow
+def test_the_readme_shows_what_the_demo_prints(done):
+    """Abridged, but each command, table head, question and best answer as printed, up to the last digits of numbers."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"^```\n(\$ knowwhen train.*?)^```$", readme, re.S | re.M)
+
+    def words(text):
+        return [re.sub(r"[\d.]+|[▁-█]+| {2,}", " ", line).split() for line in text.splitlines() if line]
+
+    printed = words(done[2].stdout)
+    assert [line for line in words(shown) if line not in printed] == []
 
 
 def test_a_folder_with_other_things_in_it_is_left_alone(knowwhen, tmp_path):

@@ -1,0 +1,75 @@
+"""What the README and the notebook tell people to type is run as written."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+NOTEBOOK = json.loads((ROOT / "docs" / "tour.ipynb").read_text(encoding="utf-8"))
+
+
+def blocks(text: str, kind: str) -> list[str]:
+    """The fenced blocks of a kind, '' for those without one."""
+    return [body for found, body in re.findall(r"^```(\w*)\n(.*?)^```$", text, re.S | re.M) if found == kind]
+
+
+def section(title: str) -> str:
+    return next(part for part in README.split("\n## ") if part.startswith(title))
+
+
+def answer_names(text: str) -> list[str]:
+    """The names after the ranks in printed answers, and the spans: what last digits of scores do not change."""
+    return re.findall(r"^ *\d+  (\S+(?: \S+)*)  ", text, re.M) + re.findall(r"^\d{4} to \d{4}", text, re.M)
+
+
+@pytest.mark.slow
+def test_your_own_csv_to_answers_in_five_commands(tmp_path):
+    text = section("Your own facts, in five commands")
+    (facts,), (commands,), (printed, *_) = (blocks(text, kind) for kind in ("csv", "sh", ""))
+    lines = commands.splitlines()
+    assert len(lines) == 5
+    (tmp_path / "facts.csv").write_text(facts, encoding="utf-8")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    shown = []
+    for line in lines:
+        done = subprocess.run(
+            ["bash", "-c", line], cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        shown.append(done.stdout)
+    assert answer_names("".join(shown[3:])) == answer_names(printed) != []
+    assert answer_names(printed)[0] == "Library"
+
+
+@pytest.mark.slow
+def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (code,) = blocks(section("Your own facts, in five commands"), "python")
+    names = {}
+    exec(compile(code.replace('recipe="leaders"', 'recipe="leaders", epochs=2'), "README.md", "exec"), names)
+    assert len(names["answers"]) == 10
+    assert (tmp_path / "presidents.svg").exists()
+
+
+@pytest.mark.slow
+def test_the_notebook_runs_from_top_to_bottom(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for cell in NOTEBOOK["cells"]:
+        if cell["cell_type"] == "code":
+            code = compile("".join(cell["source"]), cell["id"], "exec")
+            exec(code, names)
+    assert names["answers"][0].name == "Barack Obama"
+    assert "1981" <= names["when"].best <= "1995"
+    assert (tmp_path / "french-presidents.svg").exists()
+
+
+def test_the_notebook_holds_no_output_and_unique_cells():
+    assert all(cell.get("outputs", []) == [] for cell in NOTEBOOK["cells"])
+    assert len({cell["id"] for cell in NOTEBOOK["cells"]}) == len(NOTEBOOK["cells"])
