@@ -3,12 +3,12 @@
 import json
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
 from knowwhen.errors import BadRequest
-from knowwhen.reproduction import experiments, paper, report, results
+from knowwhen.reproduction import experiments, figures, paper, report, results
 from knowwhen.training.config import read_config
 
 
@@ -130,3 +130,23 @@ def test_the_command_prints_the_ranks_of_the_paper(tmp_path):
     rows = json.loads(done.stdout)["rows"]
     assert len(rows) == 9
     assert all(row["rank"] == row["paper's rank"] for row in rows)
+
+
+def test_figures_are_drawn_from_what_was_run(tmp_path):
+    for weight, mrr in ((0.0, 0.5), (0.1, 0.6)):
+        one = result(table="figure1", row="lambda4", choice=f"t{weight:g}", valid_mrr=mrr)
+        (tmp_path / f"run{weight}").mkdir()
+        (tmp_path / f"run{weight}" / results.FILE).write_text(json.dumps(asdict(one)))
+    figures.draw_figure1(tmp_path, tmp_path / "figure1.svg")
+    assert "Λ4" in (tmp_path / "figure1.svg").read_text()
+    with pytest.raises(BadRequest, match="no results to plot"):
+        figures.draw_figure1(tmp_path / "run0.0", tmp_path / "empty.svg")
+
+
+def test_figure_2_shows_the_presidents_of_france(tmp_path):
+    (planned,) = experiments.figure2()
+    quick = replace(planned, overrides={"model.rank": 4, "training.epochs": 1, "training.batch_size": 500})
+    results.run(quick, tmp_path)
+    figures.draw_figure2(tmp_path, tmp_path / "figure2.svg")
+    assert "Mitterrand" in (tmp_path / "figure2.svg").read_text()
+    assert report.figure2_rows(results.read_all(tmp_path))[1][:3] == ("leaders", "tntcomplex", "4")

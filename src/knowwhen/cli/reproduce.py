@@ -23,6 +23,7 @@ class Table(StrEnum):
     STDDEV = "stddev"
     WIKIDATA = "wikidata"
     FIGURE1 = "figure1"
+    FIGURE2 = "figure2"
 
 
 def reproduce(
@@ -37,6 +38,9 @@ def reproduce(
     large: Annotated[bool, typer.Option("--large", help="At ten times the base ranks.")] = False,
     epochs: Annotated[int | None, typer.Option("--epochs", help="Other than the recipes', for a quick look.")] = None,
     runs: Annotated[Path, typer.Option("--runs", help="The folder of runs; what is done there stays.")] = RUNS,
+    figure: Annotated[
+        Path | None, typer.Option("--figure", help="Where figure1 or figure2 is drawn; by default RUNS/figure1.svg.")
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Also write all results to this page.")] = None,
     only_report: Annotated[bool, typer.Option("--only-report", help="Train nothing, report what is done.")] = False,
     as_json: Json = False,
@@ -58,6 +62,7 @@ def reproduce(
         Table.STDDEV: lambda: experiments.table2(datasets, ["tntcomplex"], max(seeds, 2), large, epochs),
         Table.TABLE3: lambda: experiments.table3(first, epochs),
         Table.FIGURE1: lambda: experiments.figure1(first, epochs),
+        Table.FIGURE2: experiments.figure2,
         Table.WIKIDATA: lambda: experiments.wikidata(epochs),
         Table.PARAMS: list,
     }
@@ -67,6 +72,12 @@ def reproduce(
         results.run(experiment, runs, Shown())
     found = results.read_all(runs)
     rows = report.params_rows() if table is Table.PARAMS else report.TABLES[table][1](found)
+    if table in (Table.FIGURE1, Table.FIGURE2):
+        from knowwhen.reproduction import figures
+
+        figure = figure or runs / f"{table}.svg"
+        figures.DRAW[table](runs, figure)
+        errors.print(f"drawn: {figure}")
     if out is not None:
         out.write_text(report.results_page(found), encoding="utf-8")
     if as_json:

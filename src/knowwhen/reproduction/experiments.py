@@ -83,6 +83,11 @@ def figure1(data: str, epochs: int | None) -> list[Experiment]:
     ]
 
 
+def figure2() -> list[Experiment]:
+    """Scores along time, as in the paper's second figure, on the bundled dataset."""
+    return [Experiment("figure2", "tntcomplex", "leaders", 0, "leaders")]
+
+
 def wikidata(epochs: int | None) -> list[Experiment]:
     """Intervals: three models on Wikidata12k, the temporal ones with and without the time loss; objects only."""
     length = _length(epochs)

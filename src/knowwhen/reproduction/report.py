@@ -75,6 +75,14 @@ def figure1_rows(results: Sequence[Result]) -> list[Row]:
     return rows
 
 
+def figure2_rows(results: Sequence[Result]) -> list[Row]:
+    """The model behind the figure of scores along time."""
+    rows: list[Row] = [("data", "model", "rank", "valid MRR", "test MRR")]
+    for r in (r for r in results if r.table == "figure2"):
+        rows.append((r.data, r.row, str(r.rank), f"{r.valid_mrr:.4f}", f"{r.test['mrr']:.4f}"))
+    return rows
+
+
 def wikidata_rows(results: Sequence[Result]) -> list[Row]:
     """Wikidata12k: ranking by T-MRR and NT-MRR, and time questions."""
     header = (
@@ -103,6 +111,7 @@ TABLES: dict[str, tuple[str, Callable[[Sequence[Result]], list[Row]]]] = {
     "stddev": ("Standard deviations over seeds", stddev_rows),
     "table3": ("Table 3: penalties of TNTComplEx on ICEWS14 at base rank", table3_rows),
     "figure1": ("Figure 1, left: strength of the smoothness penalty on ICEWS14", figure1_rows),
+    "figure2": ("Figure 2: the model whose scores along time are drawn", figure2_rows),
     "wikidata": ("Intervals: Wikidata12k, objects only", wikidata_rows),
 }
 
