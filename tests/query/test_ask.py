@@ -5,6 +5,7 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+import torch
 from numpy.testing import assert_allclose
 
 from knowwhen.errors import BadDate, BadRequest, NonFiniteScores, TimeOutside, UnknownName
@@ -268,3 +269,20 @@ def test_time_answers_print_and_convert(world):
     assert found.to_polars().columns == ["time", "score", "probability"]
     assert json.loads(json.dumps(found.to_dict()))["known"] == [["2000", "2002"], ["2006", "2006"]]
     assert "<th>span</th>" in found._repr_html_()
+
+
+@pytest.mark.parametrize("n", [5, 1000, 5000, 20_000])
+@pytest.mark.parametrize("top", [1, 3, 30])
+def test_the_largest_are_those_of_a_sort_also_where_blocks_are_left_out(n, top):
+    scores = torch.randn(4, n, generator=torch.Generator().manual_seed(n))
+    best, places = scoring.largest(scores, top)
+    wanted = scores.sort(descending=True)
+    assert torch.equal(best, wanted.values[:, :top])
+    assert torch.equal(places, wanted.indices[:, :top])
+
+
+@pytest.mark.parametrize("cached_bytes", [1, 100, 1 << 20])
+def test_the_normaliser_is_the_same_in_parts(monkeypatch, cached_bytes):
+    monkeypatch.setattr(scoring, "CACHED_BYTES", cached_bytes)
+    scores = torch.randn(7, 11, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    assert_allclose(scoring.log_normaliser(scores, 0.5, ""), np.log(np.exp(scores.numpy() / 0.5).sum(-1)))

@@ -156,16 +156,26 @@ class _Respond:
 
     def _answers(self, question: Question, ranked: Ranked, known: Facts) -> Answers:
         vocabulary = self.dataset.predicates if question.slot == "predicate" else self.dataset.entities
-        answers = _column(question.slot)(known)
+        spans_of = self._spans(known, _column(question.slot)(known), ranked.ids)
         rows = []
         for i, score, probability in zip(ranked.ids.tolist(), ranked.scores, ranked.probabilities, strict=True):
             if probability < self.min_probability:
                 continue
-            spans = tuple(span_labels(known[answers == i], self.labels))
+            spans = tuple(spans_of.get(i, ()))
             rows.append(
                 Answer(vocabulary.label(i), vocabulary.key(i), float(score), float(probability), bool(spans), spans)
             )
         return Answers(question.text, question.slot, tuple(rows), self._is_calibrated(question.slot))
+
+    def _spans(self, known: Facts, answers: Ints, listed: Ints) -> dict[int, list[Span]]:
+        """The spans of the listed answers, each in order of time."""
+        found: dict[int, list[Span]] = {}
+        rows = np.flatnonzero(np.isin(answers, listed)) if len(answers) else answers
+        if len(rows):
+            rows = rows[np.lexsort((known.end[rows], known.begin[rows]))]
+            for i, span in zip(answers[rows].tolist(), span_labels(known[rows], self.labels), strict=True):
+                found.setdefault(i, []).append(span)
+        return found
 
     def times(self, questions: Sequence[Question]) -> list[TimeAnswers]:
         found: list[TimeAnswers] = []

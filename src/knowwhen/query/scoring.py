@@ -18,6 +18,8 @@ from knowwhen.models import Sizes, TemporalModel
 Floats = NDArray[np.float64]
 Slot = Literal["subject", "predicate", "object", "time"]
 SLOTS: tuple[Slot, ...] = ("object", "subject", "predicate", "time")
+BLOCK = 128  # scores of which only the largest is looked at first
+CACHED_BYTES = 2 << 20
 SCORE_BYTES = 64 << 20  # scores that are made at once; one row of them where a row is larger
 
 
@@ -60,7 +62,10 @@ def score_rows(model: TemporalModel, slot: Slot, a: Tensor, b: Tensor, t: Tensor
 
 def log_normaliser(scores: Tensor, temperature: float, model: str) -> Tensor:  # (b, n) -> (b,)
     """log Σ exp(score / temperature) of each row: what turns scores into log probabilities."""
-    found = (scores if temperature == 1 else scores / temperature).logsumexp(-1).double()
+    size = max(1, CACHED_BYTES // (scores.element_size() * max(1, scores.shape[1])))
+    # Some rows at a time: what is made on the way stays in the cache, where the whole would need fresh memory.
+    parts = [(scores[i : i + size] / temperature).logsumexp(-1) for i in range(0, len(scores), size)]
+    found = torch.cat(parts).double()
     # A score that is no number makes its row's sum none: no second look at all scores is needed.
     if not found.isfinite().all():
         raise NonFiniteScores(f"{model} gave scores that are not finite; lower the learning rate")
@@ -99,7 +104,7 @@ def _rank_at_one_time(
     for row, one in enumerate(asked):
         if one.hidden is not None:
             scores[row, torch.from_numpy(one.hidden).to(device)] = -torch.inf
-    best, ids = scores.topk(min(top, scores.shape[1]))
+    best, ids = largest(scores, top)
     probabilities = (best.double() / temperature - normaliser[:, None]).exp()
     for row in range(len(asked)):
         listed = best[row] > -torch.inf
@@ -124,9 +129,28 @@ def _rank_over_times(model: TemporalModel, slot: Slot, one: Asked, temperature: 
     for unlisted in (others, None if one.hidden is None else torch.from_numpy(one.hidden).to(device)):
         if unlisted is not None:
             order_by[unlisted] = -1
-    best, ids = order_by.topk(min(top, n))
+    best, ids = (found[0] for found in largest(order_by[None], top))
     ids = ids[best >= 0]
     return Ranked(*(_array(x) for x in (ids, score_sum[ids] / len(one.times), probability_sum[ids] / len(one.times))))
+
+
+def largest(scores: Tensor, top: int) -> tuple[Tensor, Tensor]:  # (b, n) -> (b, k), (b, k)
+    """Naive equivalent: `scores.topk(min(top, n))`.
+
+    The k largest are in the k blocks with the largest maxima: torch sorts n / BLOCK maxima and k * BLOCK scores in place
+    of n scores, which would take longer than the product that makes them.
+    """
+    b, n = scores.shape
+    k, blocks = min(top, n), n // BLOCK
+    if blocks <= 4 * k:
+        return scores.topk(k)
+    whole = scores[:, : blocks * BLOCK].unflatten(-1, (blocks, BLOCK))  # (b, blocks, BLOCK)
+    chosen = whole.amax(-1).topk(k).indices  # (b, k)
+    places = (chosen[:, :, None] * BLOCK + torch.arange(BLOCK, device=scores.device)).flatten(1)  # (b, k * BLOCK)
+    rest = torch.arange(blocks * BLOCK, n, device=scores.device).expand(b, -1)
+    places = torch.cat([places, rest], dim=1)
+    best, where = scores.gather(1, places).topk(k)
+    return best, places.gather(1, where)
 
 
 @torch.no_grad()
