@@ -137,14 +137,14 @@ def _rank_over_times(model: TemporalModel, slot: Slot, one: Asked, temperature: 
 def largest(scores: Tensor, top: int) -> tuple[Tensor, Tensor]:  # (b, n) -> (b, k), (b, k)
     """Naive equivalent: `scores.topk(min(top, n))`.
 
-    The k largest are in the k blocks with the largest maxima: torch sorts n / BLOCK maxima and k * BLOCK scores in place
-    of n scores, which would take longer than the product that makes them.
+    The k largest are in the k blocks with the largest maxima: torch sorts n / BLOCK maxima and k * BLOCK scores, where
+    a sort of all n takes as long as the product that makes them.
     """
     b, n = scores.shape
     k, blocks = min(top, n), n // BLOCK
     if blocks <= 4 * k:
         return scores.topk(k)
-    whole = scores[:, : blocks * BLOCK].unflatten(-1, (blocks, BLOCK))  # (b, blocks, BLOCK)
+    whole = scores[:, : blocks * BLOCK].view(b, blocks, BLOCK)  # (b, blocks, BLOCK)
     chosen = whole.amax(-1).topk(k).indices  # (b, k)
     places = (chosen[:, :, None] * BLOCK + torch.arange(BLOCK, device=scores.device)).flatten(1)  # (b, k * BLOCK)
     rest = torch.arange(blocks * BLOCK, n, device=scores.device).expand(b, -1)
