@@ -121,6 +121,13 @@ def test_reliability_has_a_panel_per_kind_of_question():
     assert [len(axes.lines) for axes in reliability_figure(bare).axes] == [2, 2, 2]
 
 
+def labels_apart(figure):
+    """How many labels there are, none of them over another."""
+    boxes = [extent(text) for text in figure.axes[0].texts]
+    assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
+    return len(boxes)
+
+
 def test_the_plane_of_timestamps_is_that_of_the_largest_components():
     rng = np.random.default_rng(0)
     plane = rng.normal(size=(50, 2)) * [5, 2]
@@ -135,9 +142,9 @@ def test_the_plane_of_timestamps_is_that_of_the_largest_components():
     dots = figure.axes[0].collections[0]
     np.testing.assert_allclose(dots.get_offsets(), places)
     assert list(dots.get_array()) == list(range(1950, 2000))
-    boxes = [extent(text) for text in figure.axes[0].texts]
-    assert len(boxes) > 3
-    assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
+    assert labels_apart(figure) > 3
+    crowded = np.vstack([np.tile(rows[:1], (50, 1)), rows[1:3]])  # all but two in one place
+    assert labels_apart(timestamps_figure([str(1950 + i) for i in range(52)], crowded)) > 3
     with pytest.raises(BadRequest, match="2 timestamps of 8 numbers; expected at least 3 of 2"):
         principal_plane(rows[:2])
 

@@ -63,6 +63,10 @@ def test_years_are_whole_and_dates_of_a_short_span_are_those_of_its_timestamps(p
     ticks = [text.get_text() for text in figure.axes[0].get_xticklabels()]
     assert all(tick.isdigit() and len(tick) == 4 for tick in ticks)
     assert len(set(ticks)) == len(ticks) >= 3
+    months = [f"{year}-07" for year in range(2005, 2016)]
+    figure = timeline_figure(dataclasses.replace(presidents, times=months))
+    figure.draw_without_rendering()
+    assert "2010" in [text.get_text() for text in figure.axes[0].get_xticklabels()]
     days = [f"2014-03-{day:02}" for day in range(1, 12)]
     figure = timeline_figure(
         dataclasses.replace(presidents, times=days, known=[[("2014-03-02", "2014-03-04")], [], []])

@@ -5,7 +5,6 @@ No pyplot: a figure is a value, made and saved without a display and without glo
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -30,6 +29,7 @@ DASHES = ("-", "--", ":", "-.")  # one after the other once all colours are used
 INK, FAINT = "#333333", "#bbbbbb"
 ENDINGS = (".svg", ".png", ".pdf")
 MANY_YEARS = 4  # from here on an axis has ticks at whole years, below at timestamps
+SHORT_TICKS = 6  # of such an axis: dates are long
 
 
 def new_figure(width: float = 8.0, height: float = 4.0) -> Figure:
@@ -89,8 +89,8 @@ def time_axis(axes: Axes, times: Sequence[str]) -> list[float]:
         axes.xaxis.set_major_locator(MaxNLocator(9, integer=True))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda place, _: str(round(place))))
     else:
-        every = math.ceil(len(times) / 8)
-        axes.xaxis.set_major_locator(FixedLocator(places[::every]))
+        near = {int(np.abs(np.array(places) - place).argmin()) for place in np.linspace(first, last, SHORT_TICKS)}
+        axes.xaxis.set_major_locator(FixedLocator([places[i] for i in sorted(near)]))
         label_at = dict(zip(places, times, strict=True))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda place, _: label_at.get(place, "")))
     return places
