@@ -2,6 +2,7 @@
 
 import builtins
 import dataclasses
+import sys
 from itertools import combinations
 
 import numpy as np
@@ -52,6 +53,7 @@ def test_without_matplotlib_the_error_says_what_to_install(presidents, monkeypat
             raise ImportError(name)
         return real(name, *rest)
 
+    monkeypatch.delitem(sys.modules, "knowwhen.plotting.drawn", raising=False)
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingExtra, match=r"plotting needs .*: pip install 'knowwhen\[plot\]'"):
         timeline_figure(presidents)
@@ -156,6 +158,10 @@ def test_plot_knows_the_figure_of_each_value(presidents, answers, time_answers, 
     assert (tmp_path / "f.png").stat().st_size > 1000
     with pytest.raises(BadRequest, match="no figure for a int; expected answers, a timeline"):
         plot(1)
+
+
+def test_notebooks_show_figures(answers):
+    assert "<svg" in plot(answers)._repr_svg_()
 
 
 def test_colours_are_told_apart():

@@ -35,13 +35,10 @@ SHORT_TICKS = 6  # of such an axis: dates are long
 def new_figure(width: float = 8.0, height: float = 4.0) -> Figure:
     """An empty figure, in inches; says what to install where matplotlib is missing."""
     try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
+        from knowwhen.plotting.drawn import Drawn
     except ImportError:
         raise MissingExtra("plotting", "plot") from None
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)  # measures text
-    return figure
+    return Drawn(width, height)
 
 
 def bare(axes: Axes) -> Axes:
