@@ -137,3 +137,20 @@ def test_the_report_reads_and_converts(world):
     values = json.loads(json.dumps(report.to_dict()))
     assert values["slots"]["object"]["before"] == values["slots"]["object"]["after"]
     assert "temperatures fitted on valid" in str(calibration_report(model, data, "test", calibrate(model, data)))
+
+
+def test_too_much_and_too_little_confidence_do_not_cancel():
+    found = reliability(np.array([0.2, 0.8]), np.array([True, False]))
+    assert found.expected_calibration_error == pytest.approx(0.8)
+
+
+def test_the_rest_of_a_span_is_a_rival_also_where_spans_overlap(world):
+    facts = world.dataset(train=[(0, 1, 1, 1, 4)], valid=[(0, 1, 1, 0, 2)])
+    ((scores, target),) = draw_questions(world.model(), facts, "valid", "time", 10).batches()
+    assert int(target) in (0, 1, 2)
+    assert np.flatnonzero(np.isneginf(scores[0].numpy())).tolist() == [3, 4]
+
+
+def test_a_fit_that_is_worse_is_not_taken():
+    fit = fit_temperature(lambda inverse: (1.0 if inverse == 1 else 2.0, 0.5, 1.0), 1)
+    assert (fit.temperature, fit.loss_after) == (1.0, 1.0)

@@ -34,3 +34,8 @@ def test_spans_do_not_meet_hold_the_peak_and_know_their_mass(curve, share, top):
     for first, last, mass in found:
         assert 0 <= first <= last < len(curve)
         assert mass == pytest.approx(curve[first : last + 1].sum())
+
+
+def test_a_span_does_not_grow_through_one_that_was_told_before():
+    curve = np.array([0.21, 0.01, 0.12, 0.3, 0.12, 0.01, 0.0, 0.25])  # 0.21 is high beside 0.25, not beside 0.3
+    assert [span[:2] for span in best_spans(curve, 0.8, 10)] == [(2, 5), (6, 7)]
