@@ -20,6 +20,7 @@ import knowwhen as kw
 import knowwhen.trained
 from knowwhen.errors import BadRequest, DamagedFile, DiskError, Diverged, Interrupted, RunError
 from knowwhen.training.run import RunFolder
+from knowwhen.training.session import Silent
 
 SMALL = {"model.rank": 4, "training.epochs": 3, "training.batch_size": 500, "validation.every": 2}
 
@@ -129,7 +130,7 @@ TRAINER = f"""
 import os, sys
 import knowwhen.trained
 
-knowwhen.trained.CHECKPOINT_SECONDS = 0.02  # also in the middle of epochs
+knowwhen.training.session.CHECKPOINT_SECONDS = 0.02  # also in the middle of epochs
 for run in sys.stdin:
     child = os.fork()
     if child == 0:
@@ -261,7 +262,7 @@ def test_two_processes_do_not_train_in_one_folder(tmp_path):
 
 
 def test_an_interrupt_in_the_library_saves_too(tmp_path, monkeypatch):
-    class Impatient(knowwhen.trained.Silent):
+    class Impatient(Silent):
         def step(self, state, examples_per_second):
             if state.epoch == 1:
                 os.kill(os.getpid(), signal.SIGINT)
@@ -279,7 +280,7 @@ def test_undated_facts_may_own_a_timestamp(tmp_path):
 
 
 def test_slow_bf16_is_said_in_advance(monkeypatch):
-    class Heard(knowwhen.trained.Silent):
+    class Heard(Silent):
         texts = []
 
         def notice(self, text):
@@ -307,7 +308,7 @@ def test_bf16_products_end_near_fp32():
 def test_small_steps_take_one_core_and_leave_the_others_as_they_were(monkeypatch):
     used = []
 
-    class Counting(knowwhen.trained.Silent):
+    class Counting(Silent):
         def step(self, state, examples_per_second):
             used.append(torch.get_num_threads())
 

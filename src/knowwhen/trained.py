@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import tempfile
-import threading
-import time
-import typing
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, overload
@@ -17,7 +11,7 @@ from typing import Any, overload
 import polars as pl
 import torch
 
-from knowwhen.errors import BadRequest, Interrupted, RunError, did_you_mean
+from knowwhen.errors import BadRequest, RunError, did_you_mean
 from knowwhen.evaluation import Metrics, Protocol, TimeMetrics, evaluate, evaluate_times
 from knowwhen.evaluation.ranking import Progress
 from knowwhen.facts.catalog import load
@@ -44,10 +38,16 @@ from knowwhen.training.config import Config, read_config, settings
 from knowwhen.training.loop import Record, State, TrainingFacts, fit, optimizer_for
 from knowwhen.training.objective import Objective
 from knowwhen.training.run import RunFolder, load_model, save_model, writing
+from knowwhen.training.session import (
+    RunWatcher,
+    Silent,
+    TrainingProgress,
+    stop_requested,
+    threads_for,
+    using_threads,
+)
 from knowwhen.training.softmax import fast_bf16
 
-CHECKPOINT_SECONDS = 300  # within long epochs
-SMALL_STEP = 1_000_000_000  # floating-point operations: some 10 ms on one core, little more than waking a second one
 MAY_CHANGE_ON_RESUME = ("training.epochs", "validation.every", "validation.patience")
 
 
@@ -156,34 +156,6 @@ class TrainedModel:
         (folder / "config.toml").write_text(self.config.to_toml(), encoding="utf-8")
 
 
-class TrainingProgress(typing.Protocol):
-    """Who is told how training goes."""
-
-    def notice(self, text: str) -> None: ...
-
-    def start(self, state: State, config: Config, steps: int) -> None: ...
-
-    def step(self, state: State, examples_per_second: float) -> None: ...
-
-    def epoch(self, record: Record, seconds: float, examples_per_second: float) -> None: ...
-
-
-class Silent:
-    """Tells nobody."""
-
-    def notice(self, text: str) -> None:
-        pass
-
-    def start(self, state: State, config: Config, steps: int) -> None:
-        pass
-
-    def step(self, state: State, examples_per_second: float) -> None:
-        pass
-
-    def epoch(self, record: Record, seconds: float, examples_per_second: float) -> None:
-        pass
-
-
 def train(
     data: Dataset | str | Path | None,
     recipe: str | Path | None = None,
@@ -210,7 +182,7 @@ def train(
     folder = RunFolder(Path(run))
     with folder.locked():
         dataset, config = _begin(folder, data, recipe, changes, resume)
-        with using_threads(threads_for(config, dataset)):
+        with using_threads(threads_for(config, len(dataset.entities))):
             return _train(folder, dataset, config, progress or Silent())
 
 
@@ -293,7 +265,7 @@ def _train(folder: RunFolder, dataset: Dataset, config: Config, progress: Traini
     objective = Objective(config.objective, config.regularizer, config.training.precision, gaps)
     facts = TrainingFacts(dataset.train, model.sizes, device)
     with stop_requested() as stop:
-        watcher = _Watcher(folder, model, optimizer, progress, stop)
+        watcher = RunWatcher(folder, model, optimizer, progress, stop)
         progress.start(state, config, -(-len(facts) // config.training.batch_size))
         validate = (lambda model: _look(model, dataset)) if len(dataset.valid) else None
         state = fit(model, optimizer, facts, objective, config, state, watcher, validate)
@@ -307,94 +279,10 @@ def _train(folder: RunFolder, dataset: Dataset, config: Config, progress: Traini
     return trained
 
 
-def threads_for(config: Config, dataset: Dataset) -> int:
-    """The setting, or one where a step is too small to be worth sharing, else one per core."""
-    step = 6 * config.training.batch_size * len(dataset.entities) * 2 * config.model.rank  # of the three products
-    return config.training.threads or (1 if step < SMALL_STEP else os.cpu_count() or 1)
-
-
-@contextmanager
-def using_threads(count: int) -> Iterator[None]:
-    """That many cores for torch, and as many as before afterwards."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
 def _look(model: TemporalModel, dataset: Dataset) -> Record:
     """What a look at the valid split records."""
     metrics = evaluate(model, dataset, "valid").to_dict()
     return {key: metrics[key] for key in ("mrr", "hits@1", "hits@3", "hits@10", "count")}
-
-
-class _Watcher:
-    """Saves the run as it goes, tells of its progress, and stops it when asked to."""
-
-    def __init__(
-        self,
-        folder: RunFolder,
-        model: TemporalModel,
-        optimizer: torch.optim.Optimizer,
-        progress: TrainingProgress,
-        stop: threading.Event,
-    ) -> None:
-        self.folder, self.model, self.optimizer = folder, model, optimizer
-        self.progress, self.stop = progress, stop
-        self.saved = time.monotonic()
-        self.examples, self.seconds = 0, 0.0  # of this epoch, since this process began
-
-    def after_step(self, state: State, steps: int, examples: int, seconds: float) -> None:
-        self.examples += examples
-        self.seconds += seconds
-        self.progress.step(state, self.examples / self.seconds)
-        if self.stop.is_set():
-            self.save(state)
-            where = f"epoch {state.epoch + 1}, step {state.step} of {steps}"
-            raise Interrupted(
-                f"stopped in {where} and saved; go on with: knowwhen train --run {self.folder.path} --resume"
-            )
-        if time.monotonic() - self.saved > CHECKPOINT_SECONDS:
-            self.save(state)
-
-    def after_epoch(self, state: State, is_best: bool) -> None:
-        if is_best:
-            self.folder.save_best(self.model)
-        self.save(state)
-        rate = self.examples / self.seconds if self.seconds else 0.0
-        timing = {"epoch": state.epoch, "seconds": round(self.seconds, 3), "examples_per_second": round(rate)}
-        self.folder.append_timing(timing)
-        self.progress.epoch(state.history[-1], self.seconds, rate)
-        self.examples, self.seconds = 0, 0.0
-
-    def save(self, state: State) -> None:
-        self.folder.save_checkpoint(self.model, self.optimizer, state)
-        self.saved = time.monotonic()
-
-
-@contextmanager
-def stop_requested() -> Iterator[threading.Event]:
-    """An event that Ctrl-C or SIGTERM sets, instead of ending the program in the middle of a step."""
-    event = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield event
-        return
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-    def request(number: int, frame: object) -> None:
-        if event.is_set() and number == signal.SIGINT:  # asked twice: at once
-            raise KeyboardInterrupt
-        event.set()
-
-    for number in before:
-        signal.signal(number, request)
-    try:
-        yield event
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _new_model(config: Config, dataset: Dataset) -> TemporalModel:

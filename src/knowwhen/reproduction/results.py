@@ -12,8 +12,9 @@ from typing import Any
 from knowwhen.evaluation import Protocol
 from knowwhen.facts.catalog import load
 from knowwhen.reproduction.experiments import Experiment
-from knowwhen.trained import TrainedModel, TrainingProgress, train
+from knowwhen.trained import TrainedModel, train
 from knowwhen.training.run import write_whole
+from knowwhen.training.session import TrainingProgress
 
 FILE = "result.json"
 

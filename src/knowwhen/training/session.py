@@ -1,0 +1,134 @@
+"""What surrounds the loop: who is told of its progress, when the run is saved, how it is stopped, and its cores."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+import torch
+
+from knowwhen.errors import Interrupted
+from knowwhen.models import TemporalModel
+from knowwhen.training.config import Config
+from knowwhen.training.loop import Record, State
+from knowwhen.training.run import RunFolder
+
+CHECKPOINT_SECONDS = 300  # within long epochs
+SMALL_STEP = 1_000_000_000  # floating-point operations: some 10 ms on one core, little more than waking a second one
+
+
+class TrainingProgress(Protocol):
+    """Who is told how training goes."""
+
+    def notice(self, text: str) -> None: ...
+
+    def start(self, state: State, config: Config, steps: int) -> None: ...
+
+    def step(self, state: State, examples_per_second: float) -> None: ...
+
+    def epoch(self, record: Record, seconds: float, examples_per_second: float) -> None: ...
+
+
+class Silent:
+    """Tells nobody."""
+
+    def notice(self, text: str) -> None:
+        pass
+
+    def start(self, state: State, config: Config, steps: int) -> None:
+        pass
+
+    def step(self, state: State, examples_per_second: float) -> None:
+        pass
+
+    def epoch(self, record: Record, seconds: float, examples_per_second: float) -> None:
+        pass
+
+
+class RunWatcher:
+    """Saves the run as it goes, tells of its progress, and stops it when asked to."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        model: TemporalModel,
+        optimizer: torch.optim.Optimizer,
+        progress: TrainingProgress,
+        stop: threading.Event,
+    ) -> None:
+        self.folder, self.model, self.optimizer = folder, model, optimizer
+        self.progress, self.stop = progress, stop
+        self.saved = time.monotonic()
+        self.examples, self.seconds = 0, 0.0  # of this epoch, since this process began
+
+    def after_step(self, state: State, steps: int, examples: int, seconds: float) -> None:
+        self.examples += examples
+        self.seconds += seconds
+        self.progress.step(state, self.examples / self.seconds)
+        if self.stop.is_set():
+            self.save(state)
+            where = f"epoch {state.epoch + 1}, step {state.step} of {steps}"
+            raise Interrupted(
+                f"stopped in {where} and saved; go on with: knowwhen train --run {self.folder.path} --resume"
+            )
+        if time.monotonic() - self.saved > CHECKPOINT_SECONDS:
+            self.save(state)
+
+    def after_epoch(self, state: State, is_best: bool) -> None:
+        if is_best:
+            self.folder.save_best(self.model)
+        self.save(state)
+        rate = self.examples / self.seconds if self.seconds else 0.0
+        timing = {"epoch": state.epoch, "seconds": round(self.seconds, 3), "examples_per_second": round(rate)}
+        self.folder.append_timing(timing)
+        self.progress.epoch(state.history[-1], self.seconds, rate)
+        self.examples, self.seconds = 0, 0.0
+
+    def save(self, state: State) -> None:
+        self.folder.save_checkpoint(self.model, self.optimizer, state)
+        self.saved = time.monotonic()
+
+
+@contextmanager
+def stop_requested() -> Iterator[threading.Event]:
+    """An event that Ctrl-C or SIGTERM sets, instead of ending the program in the middle of a step."""
+    event = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield event
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def request(number: int, frame: object) -> None:
+        if event.is_set() and number == signal.SIGINT:  # asked twice: at once
+            raise KeyboardInterrupt
+        event.set()
+
+    for number in before:
+        signal.signal(number, request)
+    try:
+        yield event
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def threads_for(config: Config, entities: int) -> int:
+    """The setting, or one where a step is too small to be worth sharing, else one per core."""
+    step = 6 * config.training.batch_size * entities * 2 * config.model.rank  # of the three products
+    return config.training.threads or (1 if step < SMALL_STEP else os.cpu_count() or 1)
+
+
+@contextmanager
+def using_threads(count: int) -> Iterator[None]:
+    """That many cores for torch, and as many as before afterwards."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
