@@ -58,3 +58,14 @@ def test_a_batch_without_dated_facts_has_no_time_loss():
     model, b, objective = case(**{"objective.time_weight": 1.0})
     undated = Batch(b.s, b.p, b.o, b.t, torch.zeros(8, dtype=torch.bool))
     assert "times" not in objective.terms(model, undated)
+
+
+def test_shared_lookups_change_no_gradient():
+    model, batch, objective = case(**{"objective.time_weight": 0.5})
+    total(objective.terms(model, batch)).backward()
+    shared = [table.grad.clone() for table in model.parameters()]
+    model.zero_grad()
+    total(objective._terms(model, batch)).backward()
+    for one, other in zip(shared, model.parameters(), strict=True):
+        assert_close(one, other.grad)
+    assert model._shared is None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -45,6 +47,7 @@ class TemporalModel(nn.Module, ABC):
     def __init__(self, sizes: Sizes, rank: int) -> None:
         super().__init__()
         self.sizes, self.rank = sizes, rank
+        self._shared: dict[tuple[str, int], Tensor] | None = None
         for table, (rows, columns) in self.table_shapes(sizes, rank).items():
             self.register_parameter(table, nn.Parameter(torch.empty(rows, columns)))
 
@@ -109,4 +112,20 @@ class TemporalModel(nn.Module, ABC):
     def complex_rows(self, table: str, ids: Tensor | None = None) -> Tensor:  # (n, r) or (b, r), complex
         """The rows of a table, all or those of some ids."""
         rows: Tensor = getattr(self, table)
-        return as_complex(rows if ids is None else lookup(rows, ids))
+        if ids is None:
+            return as_complex(rows)
+        if self._shared is None:
+            return as_complex(lookup(rows, ids))
+        key = (table, id(ids))
+        if key not in self._shared:
+            self._shared[key] = as_complex(lookup(rows, ids))
+        return self._shared[key]
+
+    @contextmanager
+    def shared_lookups(self) -> Iterator[None]:
+        """Inside, the rows of one table for one tensor of ids are looked up once: loss and penalties use the same."""
+        self._shared = {}
+        try:
+            yield
+        finally:
+            self._shared = None

@@ -38,6 +38,10 @@ class Objective:
 
     def terms(self, model: TemporalModel, batch: Batch) -> dict[str, Tensor]:
         """Each term with its weight, by name; their sum is what is minimised."""
+        with model.shared_lookups():
+            return self._terms(model, batch)
+
+    def _terms(self, model: TemporalModel, batch: Batch) -> dict[str, Tensor]:
         s, p, o, t = batch.s, batch.p, batch.o, batch.t
         terms = {"objects": self.object_loss(model, batch)}
         if self.objective.time_weight and model.temporal and batch.dated.any():
