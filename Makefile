@@ -21,6 +21,8 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.loading
 	$(BIN)/python -m benchmarks.softmax
 	$(BIN)/python -m benchmarks.training
+	$(BIN)/python -m benchmarks.evaluation
+	$(BIN)/python -m benchmarks.query
 	$(BIN)/python -m benchmarks.wikidata
 
 docs: $(READY)

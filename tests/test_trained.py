@@ -317,3 +317,11 @@ def test_small_steps_take_one_core_and_leave_the_others_as_they_were(monkeypatch
     kw.train("leaders", overrides={**SMALL, "training.epochs": 1, "training.threads": 2}, progress=Counting())
     assert used == [1] * 15 + [2] * 15
     assert torch.get_num_threads() == before
+
+
+def test_a_handful_of_valid_facts_does_not_calibrate(tmp_path):
+    rows = "".join(f"a{i},p,b{i % 7},{1990 + i % 9}\n" for i in range(400))
+    (tmp_path / "facts.csv").write_text("s,p,o,time\n" + rows)
+    for share, calibrated in ((0.05, False), (0.1, True)):
+        data = kw.load(tmp_path / "facts.csv", fractions=(share, 0.1))
+        assert (kw.train(data, overrides=SMALL).calibration is not None) is calibrated

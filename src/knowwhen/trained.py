@@ -48,6 +48,7 @@ from knowwhen.training.session import (
 )
 from knowwhen.training.softmax import fast_bf16
 
+ENOUGH_TO_CALIBRATE = 30  # facts in valid: fewer would set a temperature by chance
 MAY_CHANGE_ON_RESUME = ("training.epochs", "validation.every", "validation.patience")
 
 
@@ -270,7 +271,7 @@ def _train(folder: RunFolder, dataset: Dataset, config: Config, progress: Traini
         validate = (lambda model: _look(model, dataset)) if len(dataset.valid) else None
         state = fit(model, optimizer, facts, objective, config, state, watcher, validate)
     model = folder.load_model(model).cpu()
-    calibration = calibrate(model, dataset)
+    calibration = calibrate(model, dataset) if len(dataset.valid) >= ENOUGH_TO_CALIBRATE else None
     if calibration:
         with writing(folder.path):
             calibration.save(folder.model)  # before model.json, with which the folder is whole

@@ -113,7 +113,7 @@ def test_the_page_holds_what_was_run_and_how():
     page = report.results_page([result(), result(table="figure1", row="lambda4", choice="t0.1")])
     assert "| icews14 | tntcomplex | 156 | 1 | 0.5500 | 0.56 | -0.010 |" in page
     assert "| lambda4 | 0.1 | 0.5600 | 0.5500 |" in page
-    assert "2 cores, 24 GB | abc1234 |" in page
+    assert "2 cores, 24 GB | abc1234 | `knowwhen reproduce table2 --dataset icews14 --model tntcomplex` |" in page
     assert "never edited by hand" in page
     assert "Table 3" not in page  # nothing was run for it
 

@@ -142,8 +142,28 @@ def _runs_rows(results: Sequence[Result]) -> list[Row]:
         machine = f"{r.cores} cores, {r.gigabytes} GB"
         row = f"{r.row} {r.choice}".strip()
         scores = (f"{r.valid_mrr:.4f}", f"{r.test['mrr']:.4f}")
-        rows.append((r.table, r.data, row, str(r.seed), *scores, str(r.epochs), f"{r.minutes:g}", machine, r.commit))
+        rows.append(
+            (
+                r.table,
+                r.data,
+                row,
+                str(r.seed),
+                *scores,
+                str(r.epochs),
+                f"{r.minutes:g}",
+                machine,
+                r.commit,
+                _command(r),
+            )
+        )
     return rows
+
+
+def _command(r: Result) -> str:
+    model = f" --model {r.row.removesuffix('-x10')}" if r.table == "table2" else ""
+    large = " --large" if r.row.endswith("-x10") else ""
+    data = f" --dataset {r.data}" if r.table in ("table2", "table3", "figure1") else ""
+    return f"`knowwhen reproduce {r.table}{data}{model}{large}`"
 
 
 def _number(value: float | None) -> str:
