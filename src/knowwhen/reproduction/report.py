@@ -130,32 +130,19 @@ def results_page(results: Sequence[Result]) -> str:
 
 
 def markdown(rows: Sequence[Row]) -> str:
+    assert all(len(row) == len(rows[0]) for row in rows)
     lines = ["| " + " | ".join(row) + " |" for row in rows]
     return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]]) + "\n"
 
 
 def _runs_rows(results: Sequence[Result]) -> list[Row]:
-    rows: list[Row] = [
-        ("table", "data", "row", "seed", "valid MRR", "test MRR", "epochs", "minutes", "machine", "commit")
-    ]
+    made = ("epochs", "minutes", "machine", "commit", "command")
+    rows: list[Row] = [("table", "data", "row", "seed", "valid MRR", "test MRR", *made)]
     for r in results:
         machine = f"{r.cores} cores, {r.gigabytes} GB"
-        row = f"{r.row} {r.choice}".strip()
+        what = (r.table, r.data, f"{r.row} {r.choice}".strip(), str(r.seed))
         scores = (f"{r.valid_mrr:.4f}", f"{r.test['mrr']:.4f}")
-        rows.append(
-            (
-                r.table,
-                r.data,
-                row,
-                str(r.seed),
-                *scores,
-                str(r.epochs),
-                f"{r.minutes:g}",
-                machine,
-                r.commit,
-                _command(r),
-            )
-        )
+        rows.append((*what, *scores, str(r.epochs), f"{r.minutes:g}", machine, r.commit, _command(r)))
     return rows
 
 
