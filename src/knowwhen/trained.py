@@ -18,6 +18,7 @@ from knowwhen.facts.catalog import load
 from knowwhen.facts.dataset import Dataset
 from knowwhen.models import Sizes, TemporalModel, model_named
 from knowwhen.models.budget import paper_parameter_count
+from knowwhen.plotting import plot
 from knowwhen.query import (
     Answers,
     Calibration,
@@ -34,6 +35,7 @@ from knowwhen.query import (
     similar,
     timeline,
 )
+from knowwhen.query.drawable import Drawable
 from knowwhen.training.config import Config, read_config, settings
 from knowwhen.training.loop import Record, State, TrainingFacts, fit, optimizer_for
 from knowwhen.training.objective import Objective
@@ -47,6 +49,8 @@ from knowwhen.training.session import (
     using_threads,
 )
 from knowwhen.training.softmax import fast_bf16
+
+Drawable.plotter = staticmethod(plot)
 
 ENOUGH_TO_CALIBRATE = 30  # facts in valid: fewer would set a temperature by chance
 MAY_CHANGE_ON_RESUME = ("training.epochs", "validation.every", "validation.patience")

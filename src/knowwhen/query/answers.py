@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from knowwhen.evaluation.report import table
+from knowwhen.query.drawable import Drawable
 from knowwhen.query.scoring import Floats, Slot
 
 Span = tuple[str | None, str | None]
@@ -33,7 +34,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Answers(Sequence[Answer]):
+class Answers(Drawable, Sequence[Answer]):
     """The best answers to a question, best first."""
 
     question: str
@@ -127,7 +128,7 @@ class TimeSpan:
 
 
 @dataclass(frozen=True, eq=False)
-class TimeAnswers(Sequence[TimeSpan]):
+class TimeAnswers(Drawable, Sequence[TimeSpan]):
     """When a fact holds: the curve over the whole time axis, the best spans of it, and the spans that are known."""
 
     question: str

@@ -29,6 +29,7 @@ from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.spans import holding
 from knowwhen.facts.table import Bools, Facts, Ints
 from knowwhen.models import TemporalModel
+from knowwhen.query.drawable import Drawable
 from knowwhen.query.scoring import SLOTS, Floats, Slot, rows_at_once, score_rows, time_curves, width_of
 from knowwhen.query.spans import SPAN_SHARE, grow_spans
 from knowwhen.training.run import write_whole
@@ -286,7 +287,7 @@ class SlotReport:
 
 
 @dataclass(frozen=True)
-class CalibrationReport:
+class CalibrationReport(Drawable):
     """Reliability by kind of question on a split."""
 
     split: str

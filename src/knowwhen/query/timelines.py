@@ -14,11 +14,12 @@ from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.spans import holding, span_labels
 from knowwhen.models import TemporalModel
 from knowwhen.query.calibration import Calibration, temperature_of
+from knowwhen.query.drawable import Drawable
 from knowwhen.query.scoring import log_normaliser, rows_at_once
 
 
 @dataclass(frozen=True, eq=False)
-class TimelineScores:
+class TimelineScores(Drawable):
     """Scores and probabilities of k objects at T timestamps, with the spans that are known of each."""
 
     subject: str
