@@ -22,8 +22,18 @@ SMALL = ("--window", "1", "--min-degree", "3", "--min-predicate", "10")
 
 def start(*arguments, **options):
     return subprocess.Popen(
-        [*COMMAND, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=False, **options
+        [*COMMAND, *map(str, arguments)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=False,
+        preexec_fn=listen_to_ctrl_c,
+        **options,
     )
+
+
+def listen_to_ctrl_c():
+    """Tests that were started in the background of a shell ignore Ctrl-C, and so would their children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def content(folder):
