@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from pathlib import Path
 
 import polars as pl
@@ -13,7 +14,7 @@ from knowwhen.facts.formats.named import SPLITS, NamedDataset, NamedFacts, ReadO
 from knowwhen.facts.formats.problems import Problems
 
 
-class Benchmark:
+class Benchmark(ABC):
     """A layout of three files; a subclass says how a first line looks and how a row becomes a fact."""
 
     name: str
@@ -22,12 +23,13 @@ class Benchmark:
     columns: list[str]
     widths: tuple[int, ...] = ()
 
+    @abstractmethod
     def is_row(self, fields: list[str]) -> bool:
-        raise NotImplementedError
+        """Whether a line looks like this layout."""
 
+    @abstractmethod
     def facts(self, rows: pl.DataFrame, counts: dict[str, int]) -> pl.DataFrame:
         """Columns subject, predicate, object, begin, end (none: events), line; counts what was left out or mended."""
-        raise NotImplementedError
 
     def matches(self, path: Path) -> bool:
         train = path / "train.txt"
