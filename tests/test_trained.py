@@ -19,8 +19,9 @@ from torch.testing import assert_close
 import knowwhen as kw
 import knowwhen.trained
 from knowwhen.errors import BadRequest, DamagedFile, DiskError, Diverged, Interrupted, RunError
+from knowwhen.training.config import Config
 from knowwhen.training.run import RunFolder
-from knowwhen.training.session import Silent
+from knowwhen.training.session import Silent, threads_for, using_threads
 
 SMALL = {"model.rank": 4, "training.epochs": 3, "training.batch_size": 500, "validation.every": 2}
 
@@ -325,3 +326,12 @@ def test_a_handful_of_valid_facts_does_not_calibrate(tmp_path):
     for share, calibrated in ((0.05, False), (0.1, True)):
         data = kw.load(tmp_path / "facts.csv", fractions=(share, 0.1))
         assert (kw.train(data, overrides=SMALL).calibration is not None) is calibrated
+
+
+def test_large_steps_take_as_many_cores_as_torch_may_use():
+    config = Config(model={"rank": 200})
+    with using_threads(1):  # as OMP_NUM_THREADS=1 does
+        assert threads_for(config, entities=100_000) == 1
+    with using_threads(2):
+        assert threads_for(config, entities=100_000) == 2
+        assert threads_for(config, entities=10) == 1

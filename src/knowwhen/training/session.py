@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 import time
@@ -118,9 +117,9 @@ def stop_requested() -> Iterator[threading.Event]:
 
 
 def threads_for(config: Config, entities: int) -> int:
-    """The setting, or one where a step is too small to be worth sharing, else one per core."""
+    """The setting, or one where a step is too small to be worth sharing, else all torch may use (OMP_NUM_THREADS)."""
     step = 6 * config.training.batch_size * entities * 2 * config.model.rank  # of the three products
-    return config.training.threads or (1 if step < SMALL_STEP else os.cpu_count() or 1)
+    return config.training.threads or (1 if step < SMALL_STEP else torch.get_num_threads())
 
 
 @contextmanager
