@@ -23,8 +23,8 @@ class TensorModel(TemporalModel):
         super().__init__(Sizes(E, P2 // 2, T - undated_row, undated_row), 0)
         self.X = X
 
-    @staticmethod
-    def table_shapes(sizes, rank):
+    @classmethod
+    def table_shapes(cls, sizes, rank):
         return {}
 
     def query(self, s, p, t):

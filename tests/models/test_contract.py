@@ -60,6 +60,15 @@ def naive_tensor(model, tables=None):  # (E, 2P, E, T)
         temporal = torch.einsum("sr,pr,or,tr->spot", u, c["predicate_temporal"], u.conj(), c["timestamp"]).real
         static = torch.einsum("sr,pr,or->spo", u, c["predicate_static"], u.conj()).real
         return temporal + static[..., None]
+    if model.name in ("unioncomplex", "timeplex"):
+        w = c["timestamp"]
+        static = torch.einsum("sr,pr,or->spo", u, c["predicate_static"], u.conj()).real
+        timed = torch.einsum("pr,or,tr->pot", c["predicate_timed"], u.conj(), w).real
+        X = static[..., None] + torch.einsum("sr,or,tr->sot", u, u.conj(), w).real[:, None] + timed
+        if model.name == "unioncomplex":
+            v, w = c["predicate_temporal"], c["timestamp_temporal"]
+            X = X + torch.einsum("sr,pr,or,tr->spot", u, v, u.conj(), w).real
+        return X
     raise AssertionError(f"write the tensor of {model.name} here: no model goes without this test")
 
 
@@ -126,3 +135,24 @@ def test_gradients_are_those_of_the_tensor(case):
     naive = torch.autograd.grad((X[s, p, o, t] ** 2).sum(), tables.values())
     for mine, theirs in zip(ours, naive, strict=True):
         assert_close(mine, theirs)
+
+
+def copied(model, tables):
+    with torch.no_grad():
+        for name, table in model.named_parameters():
+            table.copy_(tables.get(name, torch.zeros_like(table)))
+    return model
+
+
+def test_the_union_contains_its_parts():
+    """With some tables zero it is TNTComplEx, with others TIMEPLEX."""
+    case = Case("tntcomplex", Sizes(4, 2, 3), rank=3, batch=6, seed=0)
+    part, facts = case.model(), case.facts()
+    tables = dict(part.named_parameters())
+    tables["timestamp_temporal"] = tables.pop("timestamp")
+    union = copied(MODELS["unioncomplex"](case.sizes, case.rank).double(), tables)
+    assert_close(union.score(*facts), part.score(*facts))
+
+    part = Case("timeplex", Sizes(4, 2, 3), rank=3, batch=6, seed=0).model()
+    union = copied(MODELS["unioncomplex"](case.sizes, case.rank).double(), dict(part.named_parameters()))
+    assert_close(union.score(*facts), part.score(*facts))

@@ -8,6 +8,7 @@ from knowwhen.models.complex import ComplEx
 from knowwhen.models.cp import CP, DistMult
 from knowwhen.models.tcomplex import TComplEx
 from knowwhen.models.tntcomplex import TNTComplEx
+from knowwhen.models.unioncomplex import TimePlEx, UnionComplEx
 
 __all__ = [
     "CP",
@@ -19,10 +20,14 @@ __all__ = [
     "TComplEx",
     "TNTComplEx",
     "TemporalModel",
+    "TimePlEx",
+    "UnionComplEx",
     "model_named",
 ]
 
-MODELS: dict[str, type[TemporalModel]] = {m.name: m for m in (ComplEx, TComplEx, TNTComplEx, CP, DistMult)}
+MODELS: dict[str, type[TemporalModel]] = {
+    m.name: m for m in (ComplEx, TComplEx, TNTComplEx, UnionComplEx, TimePlEx, CP, DistMult)
+}
 
 
 def model_named(name: str) -> type[TemporalModel]:

@@ -58,9 +58,9 @@ class TemporalModel(nn.Module, ABC):
                 table.copy_(torch.randn(table.shape, generator=generator) * INITIAL_SCALE)
         return self
 
-    @staticmethod
+    @classmethod
     @abstractmethod
-    def table_shapes(sizes: Sizes, rank: int) -> dict[str, tuple[int, int]]:
+    def table_shapes(cls, sizes: Sizes, rank: int) -> dict[str, tuple[int, int]]:
         """Name and shape of each table of parameters."""
 
     @abstractmethod

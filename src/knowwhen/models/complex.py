@@ -21,8 +21,8 @@ class ComplEx(TemporalModel):
     entity: Tensor
     predicate: Tensor
 
-    @staticmethod
-    def table_shapes(sizes: Sizes, rank: int) -> dict[str, tuple[int, int]]:
+    @classmethod
+    def table_shapes(cls, sizes: Sizes, rank: int) -> dict[str, tuple[int, int]]:
         return {"entity": (sizes.entities, 2 * rank), "predicate": (2 * sizes.predicates, 2 * rank)}
 
     def query(self, s: Tensor, p: Tensor, t: Tensor) -> Tensor:

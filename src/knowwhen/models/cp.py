@@ -20,8 +20,8 @@ class CP(TemporalModel):
 
     predicate: Tensor
 
-    @staticmethod
-    def table_shapes(sizes: Sizes, rank: int) -> dict[str, tuple[int, int]]:
+    @classmethod
+    def table_shapes(cls, sizes: Sizes, rank: int) -> dict[str, tuple[int, int]]:
         entities = (sizes.entities, rank)
         return {"subject": entities, "predicate": (2 * sizes.predicates, rank), "object": entities}
 
@@ -56,8 +56,8 @@ class DistMult(CP):
     name = "distmult"
     formula = "⟨u_s, v_p, u_o⟩"
 
-    @staticmethod
-    def table_shapes(sizes: Sizes, rank: int) -> dict[str, tuple[int, int]]:
+    @classmethod
+    def table_shapes(cls, sizes: Sizes, rank: int) -> dict[str, tuple[int, int]]:
         return {"entity": (sizes.entities, rank), "predicate": (2 * sizes.predicates, rank)}
 
     def subjects(self) -> Tensor:

@@ -22,8 +22,8 @@ class TComplEx(TemporalModel):
     predicate: Tensor
     timestamp: Tensor
 
-    @staticmethod
-    def table_shapes(sizes: Sizes, rank: int) -> dict[str, tuple[int, int]]:
+    @classmethod
+    def table_shapes(cls, sizes: Sizes, rank: int) -> dict[str, tuple[int, int]]:
         return {
             "entity": (sizes.entities, 2 * rank),
             "predicate": (2 * sizes.predicates, 2 * rank),

@@ -23,8 +23,8 @@ class TNTComplEx(TemporalModel):
     predicate_static: Tensor
     timestamp: Tensor
 
-    @staticmethod
-    def table_shapes(sizes: Sizes, rank: int) -> dict[str, tuple[int, int]]:
+    @classmethod
+    def table_shapes(cls, sizes: Sizes, rank: int) -> dict[str, tuple[int, int]]:
         return {
             "entity": (sizes.entities, 2 * rank),
             "predicate_temporal": (2 * sizes.predicates, 2 * rank),

@@ -21,9 +21,10 @@ class Section(BaseModel):
 class ModelConfig(Section):
     """The decomposition."""
 
-    name: Annotated[Literal["complex", "tcomplex", "tntcomplex", "cp", "distmult"], Field(description="Which one.")] = (
-        "tntcomplex"
-    )
+    name: Annotated[
+        Literal["complex", "tcomplex", "tntcomplex", "unioncomplex", "timeplex", "cp", "distmult"],
+        Field(description="Which one."),
+    ] = "tntcomplex"
     rank: Annotated[int, Field(ge=1, description="Complex (for cp and distmult real) numbers per embedding.")] = 64
     undated: Annotated[
         Literal["sampled", "own"],
