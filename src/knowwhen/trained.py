@@ -16,7 +16,8 @@ from knowwhen.evaluation import Metrics, Protocol, TimeMetrics, evaluate, evalua
 from knowwhen.evaluation.ranking import Progress
 from knowwhen.facts.catalog import load
 from knowwhen.facts.dataset import Dataset
-from knowwhen.models import Sizes, TemporalModel, model_named
+from knowwhen.facts.history import History, Lags
+from knowwhen.models import EvidenceSettings, Sizes, TemporalModel, model_named
 from knowwhen.models.budget import paper_parameter_count
 from knowwhen.plotting import plot
 from knowwhen.query import (
@@ -79,6 +80,7 @@ class TrainedModel:
         return {
             "model": name,
             "formula": self.model.formula,
+            "evidence": [term.name for term in self.model.evidence_terms()],
             "rank": self.model.rank,
             "parameters": self.model.parameter_count(),
             "parameters_in_the_papers_count": counted,
@@ -196,9 +198,9 @@ def open(path: str | Path) -> TrainedModel:
     path = Path(path)
     if (path / "model.json").is_file():
         config = read_config(path / "config.toml") if (path / "config.toml").is_file() else Config()
-        return TrainedModel(
-            load_model(path), load(path / "data"), config, path=path, calibration=Calibration.load(path)
-        )
+        dataset = load(path / "data")
+        model = _recalling(load_model(path), dataset)
+        return TrainedModel(model, dataset, config, path=path, calibration=Calibration.load(path))
     folder = RunFolder(path)
     if not folder.exists:
         raise RunError(f"{path} holds no run and no model" + ("" if path.exists() else ": there is no such folder"))
@@ -207,7 +209,7 @@ def open(path: str | Path) -> TrainedModel:
         model, calibration = load_model(folder.model), Calibration.load(folder.model)
     else:  # not finished, so not calibrated
         model, calibration = folder.load_model(_new_model(config, dataset)), None
-    return TrainedModel(model, dataset, config, folder.history(), path, calibration)
+    return TrainedModel(_recalling(model, dataset), dataset, config, folder.history(), path, calibration)
 
 
 def full_name(name: str) -> str:
@@ -263,6 +265,7 @@ def _train(folder: RunFolder, dataset: Dataset, config: Config, progress: Traini
     if config.training.precision == "bf16" and not fast_bf16(device):
         progress.notice("this machine has no bf16 instructions: training.precision=fp32 is many times faster here")
     model = _new_model(config, dataset).initialise(torch.Generator().manual_seed(config.training.seed)).to(device)
+    _recalling(model, dataset)
     optimizer = optimizer_for(model, config)
     state = folder.load_checkpoint(model, optimizer) or State()
     state.stopped_early = state.stopped_early and state.looks_since_best >= config.validation.patience > 0
@@ -297,7 +300,29 @@ def _new_model(config: Config, dataset: Dataset) -> TemporalModel:
         timestamps=max(1, len(dataset.timeline)),  # facts that are all static still need one row
         undated_row=config.model.undated == "own",
     )
-    return model_named(config.model.name)(sizes, config.model.rank)
+    model = model_named(config.model.name)(sizes, config.model.rank)
+    settings = config.evidence
+    for _ in config.model.evidence:
+        model.add_evidence(EvidenceSettings(Lags(settings.lags), settings.width, settings.window, settings.cap))
+    return model
+
+
+def _recalling(model: TemporalModel, dataset: Dataset) -> TemporalModel:
+    """The model with the facts of train as its history, and no others."""
+    for term in model.evidence_terms():
+        settings = term.settings
+        model.recall(
+            History(
+                dataset.train,
+                model.sizes.entities,
+                model.sizes.predicates,
+                dataset.timeline.positions,
+                lags=settings.lags,
+                window=settings.window or None,
+                cap=settings.cap or None,
+            )
+        )
+    return model
 
 
 def model_card(trained: TrainedModel) -> str:

@@ -39,7 +39,7 @@ class TensorModel(TemporalModel):
     def score_timestamps(self, s, p, o):
         return self.X[s, p, o, : self.sizes.timestamps].clone()
 
-    score_predicates = factors = separate_factors = None
+    predicate_scores = factors = separate_factors = None
 
 
 def table(*rows: tuple[int, int, int, int, int]) -> Facts:

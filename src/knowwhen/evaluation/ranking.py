@@ -145,7 +145,11 @@ class ScoreTiles:
         b, E, device = len(queries), model.sizes.entities, room.scores.device
         s, p, t = (torch.from_numpy(column).to(device) for column in (queries.s, queries.p, queries.t))
         if type(model).score_objects is TemporalModel.score_objects:
-            return cls.product(model.query(s, p, t), model.candidates(), room, model.name)
+            scores = cls.product(model.query(s, p, t), model.candidates(), room, model.name)
+            cells = model.cells(s, p, t)
+            if cells is not None:
+                scores.add(*cells)
+            return scores
         scores = cls(room.scores[: b * E], b, E, room.width, room, model.name)
         whole = model.score_objects(s, p, t)  # not a product of two tables: the model has its own way
         for start, tile in scores.tiles():
@@ -171,9 +175,16 @@ class ScoreTiles:
 
     def at(self, rows: Tensor, entities: Tensor) -> Tensor:
         """The scores of single cells: of answers and rivals alike, so that a tie is a tie."""
+        return self.flat[self._places(rows, entities)]
+
+    def add(self, rows: Tensor, entities: Tensor, values: Tensor) -> None:
+        """Adds to single cells; repeated ones add up."""
+        self.flat.index_add_(0, self._places(rows, entities), values.to(self.flat.dtype))
+
+    def _places(self, rows: Tensor, entities: Tensor) -> Tensor:
         start = entities // self.width * self.width
         width = (self.entities - start).clamp(max=self.width)
-        return self.flat[start * self.batch + rows * width + entities - start]
+        return start * self.batch + rows * width + entities - start
 
     @torch.no_grad()
     def count_rivals(self, answers: Ints, rows: Ints, others: Ints) -> tuple[Tensor, Tensor]:  # (b,), (b,)

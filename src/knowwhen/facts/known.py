@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from knowwhen.facts.table import OPEN, Facts
-
-Ints = NDArray[np.int64]
+from knowwhen.facts.ranges import ranges
+from knowwhen.facts.table import OPEN, Facts, Ints
 
 
 class KnownFacts:
@@ -43,11 +41,11 @@ class KnownFacts:
         beyond = first >= self._timestamps
         start = np.searchsorted(self._event_keys, self._event_key(s, p, first), side="left")
         stop = np.searchsorted(self._event_keys, self._event_key(s, p, last), side="right")
-        event_rows, places = _ranges(start, np.where(beyond, start, stop))
+        event_rows, places = ranges(start, np.where(beyond, start, stop))
         event_objects = self._event_objects[places]
 
         key = self._key(s, p)
-        span_rows, places = _ranges(
+        span_rows, places = ranges(
             np.searchsorted(self._span_keys, key, side="left"), np.searchsorted(self._span_keys, key, side="right")
         )
         if t is not None:
@@ -62,11 +60,3 @@ class KnownFacts:
 
     def _event_key(self, s: Ints, p: Ints, t: Ints) -> Ints:
         return self._key(s, p) * self._timestamps + t
-
-
-def _ranges(start: Ints, stop: Ints) -> tuple[Ints, Ints]:
-    """Row and place for every place of start[row] … stop[row] - 1, as `for i: for j in range(start[i], stop[i])`."""
-    counts = stop - start
-    rows = np.repeat(np.arange(len(start)), counts)
-    before = np.repeat(np.cumsum(counts) - counts, counts)
-    return rows, np.arange(len(rows)) - before + start[rows]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from knowwhen.errors import BadRequest, did_you_mean
-from knowwhen.models.base import Factor, Sizes, TemporalModel
+from knowwhen.models.base import Factor, TemporalModel
 from knowwhen.models.complex import ComplEx
 from knowwhen.models.cp import CP, DistMult
+from knowwhen.models.evidence import EvidenceSettings
+from knowwhen.models.sizes import Sizes
 from knowwhen.models.tcomplex import TComplEx
 from knowwhen.models.tntcomplex import TNTComplEx
 from knowwhen.models.unioncomplex import TimePlEx, UnionComplEx
@@ -14,6 +16,7 @@ __all__ = [
     "CP",
     "ComplEx",
     "DistMult",
+    "EvidenceSettings",
     "Factor",
     "MODELS",
     "Sizes",

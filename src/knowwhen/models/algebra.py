@@ -8,6 +8,9 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+Cells = tuple[Tensor, Tensor, Tensor]
+"""Sparse scores: (rows, columns, values), added to X[rows, columns]; repeated cells add up."""
+
 
 def lookup(table: Tensor, ids: Tensor) -> Tensor:  # (n, d), (b,) -> (b, d)
     """table[ids], with a backward pass that costs b rows, not n.

@@ -5,25 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from knowwhen.models.algebra import as_complex, lookup
+from knowwhen.facts.history import History
+from knowwhen.models.algebra import Cells, as_complex, lookup
+from knowwhen.models.evidence import EvidenceSettings, PairHistory
+from knowwhen.models.sizes import Sizes
 
 INITIAL_SCALE = 1e-2
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """How many of everything; a model knows sizes, not datasets."""
-
-    entities: int  # E
-    predicates: int  # P, without reciprocals: p + P is the inverse of p
-    timestamps: int  # T
-    undated_row: bool = False  # facts without time own the extra timestamp T, outside the time axis
 
 
 class Factor(NamedTuple):
@@ -34,10 +26,11 @@ class Factor(NamedTuple):
 
 
 class TemporalModel(nn.Module, ABC):
-    """A tensor X[s, p, o, t] of low rank, s and o entities, p a predicate or its inverse p + P.
+    """A tensor X[s, p, o, t] of low rank, s and o entities, p a predicate or its inverse p + P; plus evidence, if any.
 
     The object score is query(s, p, t) · candidates()[o]; a subclass gives both, and time and predicate scores of the
-    same tensor. Tables are real parameters (n, d), d = 2r where they are viewed complex.
+    same tensor. Tables are real parameters (n, d), d = 2r where they are viewed complex. Evidence terms are sparse, and
+    the same for all subclasses: the scores here are sums of both, query, time_query and predicate_scores are not.
     """
 
     name: ClassVar[str]  # in MODELS and configurations
@@ -48,15 +41,31 @@ class TemporalModel(nn.Module, ABC):
         super().__init__()
         self.sizes, self.rank = sizes, rank
         self._shared: dict[tuple[str, int], Tensor] | None = None
+        self.evidence = nn.ModuleDict()
         for table, (rows, columns) in self.table_shapes(sizes, rank).items():
             self.register_parameter(table, nn.Parameter(torch.empty(rows, columns)))
 
     def initialise(self, generator: torch.Generator) -> TemporalModel:
         """Draws all tables from N(0, 1) times 1e-2, as the paper's experiments do; returns the model."""
         with torch.no_grad():
-            for table in self.parameters():
+            for table in self.parameters(recurse=False):
                 table.copy_(torch.randn(table.shape, generator=generator) * INITIAL_SCALE)
+        for term in self.evidence_terms():
+            term.initialise(generator)
         return self
+
+    def add_evidence(self, settings: EvidenceSettings) -> TemporalModel:
+        """Puts the term of pair histories on top; returns the model."""
+        self.evidence[PairHistory.name] = PairHistory(self.sizes, settings)
+        return self
+
+    def evidence_terms(self) -> list[PairHistory]:
+        return [term for term in self.evidence.values() if isinstance(term, PairHistory)]
+
+    def recall(self, history: History) -> None:
+        """Takes the facts that are evidence from here on; without evidence terms, nothing happens."""
+        for term in self.evidence_terms():
+            term.recall(history)
 
     @classmethod
     @abstractmethod
@@ -72,8 +81,8 @@ class TemporalModel(nn.Module, ABC):
         """The rows of all objects."""
 
     @abstractmethod
-    def score_predicates(self, s: Tensor, o: Tensor, t: Tensor) -> Tensor:  # (b, 2P)
-        """X[s, :, o, t], inverse predicates behind."""
+    def predicate_scores(self, s: Tensor, o: Tensor, t: Tensor) -> Tensor:  # (b, 2P)
+        """X[s, :, o, t] of the decomposition, inverse predicates behind."""
 
     @abstractmethod
     def factors(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor) -> list[Factor]:
@@ -85,21 +94,42 @@ class TemporalModel(nn.Module, ABC):
 
     def score(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor) -> Tensor:  # (b,)
         """X[s, p, o, t]."""
+        terms = (term.score(s, p, o, t) for term in self.evidence_terms())
+        return sum(terms, start=self.decomposition(s, p, o, t))
+
+    def decomposition(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor) -> Tensor:  # (b,)
+        """X[s, p, o, t] without evidence."""
         return (self.query(s, p, t) * lookup(self.candidates(), o)).sum(-1)
 
     def score_objects(self, s: Tensor, p: Tensor, t: Tensor) -> Tensor:  # (b, E)
         """X[s, p, :, t]."""
-        return self.query(s, p, t) @ self.candidates().mT
+        scores = self.query(s, p, t) @ self.candidates().mT
+        cells = self.cells(s, p, t)
+        return scores if cells is None else scores.index_put(cells[:2], cells[2], accumulate=True)
+
+    def cells(self, s: Tensor, p: Tensor, t: Tensor) -> Cells | None:
+        """What evidence adds to the product of queries and candidates; None: there is none."""
+        found = [term.objects(s, p, t) for term in self.evidence_terms()]
+        if not found:
+            return None
+        rows, objects, values = (torch.cat(parts) for parts in zip(*found, strict=True))
+        return rows, objects, values
 
     def score_timestamps(self, s: Tensor, p: Tensor, o: Tensor) -> Tensor:  # (b, T)
         """X[s, p, o, :] along the time axis."""
         varying, constant = self.time_query(s, p, o)
-        return varying @ self.time_axis().mT + constant[:, None]
+        scores = varying @ self.time_axis().mT + constant[:, None]
+        return sum((term.timestamps(s, p, o) for term in self.evidence_terms()), start=scores)
+
+    def score_predicates(self, s: Tensor, o: Tensor, t: Tensor) -> Tensor:  # (b, 2P)
+        """X[s, :, o, t], inverse predicates behind."""
+        terms = (term.predicates(s, o, t) for term in self.evidence_terms())
+        return sum(terms, start=self.predicate_scores(s, o, t))
 
     def time_query(self, s: Tensor, p: Tensor, o: Tensor) -> tuple[Tensor, Tensor]:  # (b, d), (b,)
         """What a timestamp's row is multiplied with, and what is added whatever the time."""
         # A static model: nothing varies, all is constant.
-        return self.candidates().new_zeros(len(s), 0), self.score(s, p, o, torch.zeros_like(s))
+        return self.candidates().new_zeros(len(s), 0), self.decomposition(s, p, o, torch.zeros_like(s))
 
     def time_axis(self) -> Tensor:  # (T, d)
         """The rows of the timestamps in order, without that of undated facts."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from knowwhen.errors import BadRequest
-from knowwhen.models.base import Sizes, TemporalModel
+from knowwhen.models.base import TemporalModel
+from knowwhen.models.sizes import Sizes
 
 # 2r(…) of Table 1 with |P| as the paper takes it, which already holds reciprocals: ICEWS14 has 230 predicates, the
 # paper 460. ComplEx is not in the table; 2r(|E| + 2|P|) gives its ranks. What is stored has |P| rows (TNTComplEx 2|P|),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from torch import Tensor
 
 from knowwhen.models.algebra import as_real, real_dot
-from knowwhen.models.base import Factor, Sizes, TemporalModel
+from knowwhen.models.base import Factor, TemporalModel
+from knowwhen.models.sizes import Sizes
 
 
 class ComplEx(TemporalModel):
@@ -31,7 +32,7 @@ class ComplEx(TemporalModel):
     def candidates(self) -> Tensor:
         return self.entity
 
-    def score_predicates(self, s: Tensor, o: Tensor, t: Tensor) -> Tensor:
+    def predicate_scores(self, s: Tensor, o: Tensor, t: Tensor) -> Tensor:
         pair = self.complex_rows("entity", s) * self.complex_rows("entity", o).conj()
         # v carries no conjugate, and Re⟨c, v⟩ = Re⟨c̄, v̄⟩: so conjugate the pair instead.
         return real_dot(pair.conj(), self.complex_rows("predicate"))

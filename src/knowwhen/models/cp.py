@@ -5,7 +5,8 @@ from __future__ import annotations
 from torch import Tensor
 
 from knowwhen.models.algebra import lookup
-from knowwhen.models.base import Factor, Sizes, TemporalModel
+from knowwhen.models.base import Factor, TemporalModel
+from knowwhen.models.sizes import Sizes
 
 
 class CP(TemporalModel):
@@ -34,7 +35,7 @@ class CP(TemporalModel):
     def candidates(self) -> Tensor:
         return self.get_parameter("object")
 
-    def score_predicates(self, s: Tensor, o: Tensor, t: Tensor) -> Tensor:
+    def predicate_scores(self, s: Tensor, o: Tensor, t: Tensor) -> Tensor:
         return (lookup(self.subjects(), s) * lookup(self.candidates(), o)) @ self.predicate.mT
 
     def factors(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor) -> list[Factor]:

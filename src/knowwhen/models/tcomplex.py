@@ -5,7 +5,8 @@ from __future__ import annotations
 from torch import Tensor
 
 from knowwhen.models.algebra import as_real, real_dot
-from knowwhen.models.base import Factor, Sizes, TemporalModel
+from knowwhen.models.base import Factor, TemporalModel
+from knowwhen.models.sizes import Sizes
 
 
 class TComplEx(TemporalModel):
@@ -46,7 +47,7 @@ class TComplEx(TemporalModel):
     def time_axis(self) -> Tensor:
         return self.timestamp[: self.sizes.timestamps]
 
-    def score_predicates(self, s: Tensor, o: Tensor, t: Tensor) -> Tensor:
+    def predicate_scores(self, s: Tensor, o: Tensor, t: Tensor) -> Tensor:
         pair = self.complex_rows("entity", s) * self.complex_rows("entity", o).conj()
         return real_dot((pair * self.complex_rows("timestamp", t)).conj(), self.complex_rows("predicate"))
 

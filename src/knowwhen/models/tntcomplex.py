@@ -5,7 +5,8 @@ from __future__ import annotations
 from torch import Tensor
 
 from knowwhen.models.algebra import as_real, real_dot
-from knowwhen.models.base import Factor, Sizes, TemporalModel
+from knowwhen.models.base import Factor, TemporalModel
+from knowwhen.models.sizes import Sizes
 
 
 class TNTComplEx(TemporalModel):
@@ -47,7 +48,7 @@ class TNTComplEx(TemporalModel):
     def time_axis(self) -> Tensor:
         return self.timestamp[: self.sizes.timestamps]
 
-    def score_predicates(self, s: Tensor, o: Tensor, t: Tensor) -> Tensor:
+    def predicate_scores(self, s: Tensor, o: Tensor, t: Tensor) -> Tensor:
         pair = self.complex_rows("entity", s) * self.complex_rows("entity", o).conj()
         temporal = real_dot((pair * self.complex_rows("timestamp", t)).conj(), self.complex_rows("predicate_temporal"))
         return temporal + real_dot(pair.conj(), self.complex_rows("predicate_static"))

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from knowwhen.models.algebra import as_real, real_dot
-from knowwhen.models.base import Factor, Sizes, TemporalModel
+from knowwhen.models.base import Factor, TemporalModel
+from knowwhen.models.sizes import Sizes
 
 
 class UnionComplEx(TemporalModel):
@@ -75,7 +76,7 @@ class UnionComplEx(TemporalModel):
             return self.timestamp[:T]
         return torch.cat([self.timestamp[:T], self.timestamp_temporal[:T]], dim=1)
 
-    def score_predicates(self, s: Tensor, o: Tensor, t: Tensor) -> Tensor:
+    def predicate_scores(self, s: Tensor, o: Tensor, t: Tensor) -> Tensor:
         object, time = self.complex_rows("entity", o).conj(), self.complex_rows("timestamp", t)
         pair = self.complex_rows("entity", s) * object
         scores = real_dot(pair.conj(), self.complex_rows("predicate_static")) + (pair * time).sum(-1, keepdim=True).real

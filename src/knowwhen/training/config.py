@@ -30,6 +30,27 @@ class ModelConfig(Section):
         Literal["sampled", "own"],
         Field(description="Facts without time are looked at at any timestamp, or own one outside the time axis."),
     ] = "sampled"
+    evidence: Annotated[
+        tuple[Literal["pair_history"], ...],
+        Field(description="Evidence terms on top: pair_history, what is known of subject and object near that time."),
+    ] = ()
+
+
+class EvidenceConfig(Section):
+    """What the terms in model.evidence look at."""
+
+    lags: Annotated[
+        tuple[int, ...],
+        Field(min_length=1, description="Steps of distance in time, before and after; beyond the last is one more."),
+    ] = (1, 3, 7, 15, 30, 90)
+    width: Annotated[int, Field(ge=1, description="Rank of the kernel over lag and predicate pairs.")] = 32
+    window: Annotated[
+        int, Field(ge=0, description="Facts further away, in units of the time axis, are no evidence; 0: all are.")
+    ] = 0
+    cap: Annotated[
+        int,
+        Field(ge=0, description="Facts looked at per question, by a shorter window for busy subjects; 0: any number."),
+    ] = 5000
 
 
 class ObjectiveConfig(Section):
@@ -79,6 +100,7 @@ class Config(Section):
     """A whole run."""
 
     model: ModelConfig = ModelConfig()
+    evidence: EvidenceConfig = EvidenceConfig()
     objective: ObjectiveConfig = ObjectiveConfig()
     regularizer: RegularizerConfig = RegularizerConfig()
     training: TrainingConfig = TrainingConfig()

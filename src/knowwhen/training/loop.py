@@ -13,7 +13,8 @@ from torch import Tensor
 
 from knowwhen.errors import Diverged
 from knowwhen.facts.table import Facts
-from knowwhen.models.base import Sizes, TemporalModel
+from knowwhen.models.base import TemporalModel
+from knowwhen.models.sizes import Sizes
 from knowwhen.training.config import Config
 from knowwhen.training.objective import Batch, Objective, total
 from knowwhen.training.sampling import sample_timestamps

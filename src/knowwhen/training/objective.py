@@ -59,8 +59,8 @@ class Objective:
 
     def object_loss(self, model: TemporalModel, batch: Batch) -> Tensor:
         """ℓ: cross-entropy of the true object among all entities, batch mean."""
-        query = model.query(batch.s, batch.p, batch.t)
-        return cross_entropy(query, model.candidates(), batch.o, precision=self.precision)
+        query, cells = model.query(batch.s, batch.p, batch.t), model.cells(batch.s, batch.p, batch.t)
+        return cross_entropy(query, model.candidates(), batch.o, extra=cells, precision=self.precision)
 
     def time_loss(self, model: TemporalModel, batch: Batch) -> Tensor:
         """ℓ̃: cross-entropy of the true time along the time axis, over the dated facts; undated ones count as 0."""

@@ -25,7 +25,8 @@ from torch import Tensor
 
 from knowwhen.errors import DamagedFile, DiskError, RunError
 from knowwhen.facts.dataset import Dataset
-from knowwhen.models import Sizes, TemporalModel, model_named
+from knowwhen.facts.history import Lags
+from knowwhen.models import EvidenceSettings, Sizes, TemporalModel, model_named
 from knowwhen.training.config import Config, read_config
 from knowwhen.training.loop import Record, State
 
@@ -147,7 +148,8 @@ def save_model(folder: Path, model: TemporalModel, card: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / "weights.safetensors", _weights(model))
     write_whole(folder / "README.md", card.encode())
-    about = {"model": model.name, "rank": model.rank, "sizes": asdict(model.sizes)}
+    evidence = {term.name: asdict(term.settings) for term in model.evidence_terms()}
+    about = {"model": model.name, "rank": model.rank, "sizes": asdict(model.sizes), "evidence": evidence}
     write_whole(folder / "model.json", (json.dumps(about, indent=1) + "\n").encode())
 
 
@@ -156,6 +158,9 @@ def load_model(folder: Path) -> TemporalModel:
     try:
         about = json.loads((folder / "model.json").read_text(encoding="utf-8"))
         model = model_named(about["model"])(Sizes(**about["sizes"]), int(about["rank"]))
+        for settings in about.get("evidence", {}).values():
+            lags = Lags(tuple(settings.pop("lags")["edges"]))
+            model.add_evidence(EvidenceSettings(lags, **settings))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DamagedFile(f"cannot read {folder / 'model.json'}: {error}") from error
     tensors, _ = read_tensors(folder / "weights.safetensors", remedy="train again or copy the model anew")

@@ -33,9 +33,9 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from knowwhen.models.algebra import Cells
+
 Precision = Literal["fp32", "bf16"]
-Cells = tuple[Tensor, Tensor, Tensor]
-"""Sparse scores: (rows, columns, values), added to X[rows, columns]; repeated cells add up."""
 
 # 1000 rows of 432,715 scores in one piece: products of fewer rows are slower, and each piece rewrites grad_candidates.
 CHUNK_BYTES = 2 << 30

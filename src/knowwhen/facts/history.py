@@ -1,0 +1,225 @@
+"""What the facts say about a subject, and when: the index behind evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from knowwhen.errors import BadRequest
+from knowwhen.facts.ranges import ranges
+from knowwhen.facts.table import OPEN, Bools, Facts, Ints
+
+FAR = 1 << 40  # beyond every position on a time axis
+
+
+@dataclass(frozen=True)
+class Lags:
+    """How far a fact lies from the time that is asked about, in a few classes.
+
+    0: it holds at that time · 1 … n: it begins later, by at most edges[0], edges[1], … or more · n+1 … 2n: it ended
+    before, in the same steps · then one class for facts without time, and one for questions without.
+    """
+
+    edges: tuple[int, ...]  # increasing, from 1; in units of the time axis
+
+    def __post_init__(self) -> None:
+        if not self.edges or self.edges[0] < 1 or list(self.edges) != sorted(set(self.edges)):
+            raise BadRequest(f"lags are {list(self.edges)}; expected increasing numbers from 1, such as [1, 3, 7, 30]")
+
+    @property
+    def steps(self) -> int:
+        return len(self.edges) + 1
+
+    @property
+    def count(self) -> int:
+        return 2 * self.steps + 3
+
+    @property
+    def undated_fact(self) -> int:
+        return 2 * self.steps + 1
+
+    @property
+    def undated_question(self) -> int:
+        return 2 * self.steps + 2
+
+    def classes(self, difference: Ints) -> Ints:
+        """The class of signed distances: positive where the fact lies after the question."""
+        reach = self.edges[-1] + 1  # all beyond are of the last step
+        table = np.searchsorted(self.edges, np.abs(np.arange(-reach, reach + 1))) + 1
+        table[:reach] += self.steps
+        table[reach] = 0
+        return table[np.clip(difference, -reach, reach) + reach]
+
+    def name(self, lag: int, unit: str) -> str:
+        """'same day', '2 to 3 days before': for people."""
+        if lag == 0:
+            return "at that time"
+        if lag >= self.undated_fact:
+            return "without a date"
+        step, side = (lag - 1) % self.steps, "after" if lag <= self.steps else "before"
+        low = 1 if step == 0 else self.edges[step - 1] + 1
+        if step == len(self.edges):
+            return f"more than {low - 1} {unit}s {side}"
+        high = self.edges[step]
+        text = str(low) if low == high else f"{low} to {high}"
+        return f"{text} {unit}{'' if text == '1' else 's'} {side}"
+
+
+class History:
+    """Every entity's facts from both sides, by time, so that those near a time are found at once; immutable.
+
+    A fact (s, p, o) is in the history of s, and as (o, p + P, s) in that of o. A subject's facts are in the order of
+    their begins (of their ends where the begin is unknown), those without time behind. Only facts that begin within
+    `window` units of a time are found for it, and `cap` bounds how many these may be: the window of a busier subject is
+    halved until no stretch of its history holds more, and of its facts without time the first are kept.
+    """
+
+    def __init__(
+        self,
+        facts: Facts,
+        entities: int,
+        predicates: int,
+        positions: Ints,  # (T,), where the timestamps lie on the time axis
+        *,
+        lags: Lags,
+        window: int | None = None,
+        cap: int | None = None,
+    ) -> None:
+        self.lags, self.predicates, self.entities, self.positions = lags, predicates, entities, positions
+        both = Facts.concatenate(facts, facts.reciprocal(predicates))
+        begin, end = (_positions(column, positions, open) for column, open in ((both.begin, -FAR), (both.end, FAR)))
+        anchor = np.where(begin > -FAR, begin, end)  # FAR itself for facts without time
+        order = np.lexsort((anchor, both.subject))
+        if cap is not None:
+            order = order[_within(both.subject[order], anchor[order] == FAR, cap)]
+        self.subject, self.predicate, self.object = (c[order] for c in (both.subject, both.predicate, both.object))
+        self.begin, self.end, self.anchor = begin[order], end[order], anchor[order]
+        self.fact = order % max(1, len(facts))  # its row in the facts given
+        self.static = self.anchor == FAR
+        dated = self.subject[~self.static]
+        self._stop = np.searchsorted(self.subject, np.arange(entities), side="right")
+        self._start = self._stop - np.bincount(self.subject, minlength=entities)
+        self._dated = self._start + np.bincount(dated, minlength=entities)  # where the undated begin
+        # By subject and anchor in one number: positions are shifted to count from 1, and FAR is folded next to them.
+        self._low = int(positions[0]) - 1 if len(positions) else 0
+        self._span = int(positions[-1]) - self._low + 2 if len(positions) else 2
+        self._key = self.subject * self._span + np.minimum(self.anchor - self._low, self._span - 1)
+        self._count_partners()
+        self.reach = self._reach(window, cap)  # (E,)
+        for array in vars(self).values():
+            if isinstance(array, np.ndarray):
+                array.setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self.subject)
+
+    def _count_partners(self) -> None:
+        """Numbers each subject's objects from 0, so that what is said of one adds up in a place of its own."""
+        pair, inverse = np.unique(self.subject * self.entities + self.object, return_inverse=True)
+        self.partner = pair % self.entities
+        self.partner_stop = np.searchsorted(pair, np.arange(1, self.entities + 1) * self.entities)
+        self.partner_start = np.concatenate([[0], self.partner_stop[:-1]])
+        self.partner_number = inverse - self.partner_start[self.subject]
+        self._by_pair = np.argsort(inverse, kind="stable")
+        self._pairs, self._pair_stop = pair, np.cumsum(np.bincount(inverse, minlength=len(pair)))
+
+    def _reach(self, window: int | None, cap: int | None) -> Ints:
+        """How far each subject's facts may lie from a time to be found for it."""
+        widest = self._span if window is None else window
+        reach = np.full(self.entities, widest)
+        busy = np.flatnonzero(self._dated - self._start > (cap or FAR))
+        while len(busy):
+            rows, places = ranges(self._start[busy], self._dated[busy])
+            subjects = busy[rows]
+            # The fullest stretch of 2w + 1 units is one that begins with a fact.
+            last = np.minimum(self.anchor[places] + 2 * reach[subjects], self._low + self._span - 2)
+            held = np.searchsorted(self._key, self._key_at(subjects, last), side="right") - places
+            fullest = np.zeros(self.entities, np.int64)
+            np.maximum.at(fullest, subjects, held)
+            busy = busy[(fullest[busy] > (cap or FAR)) & (reach[busy] > 0)]
+            reach[busy] //= 2
+        return reach
+
+    def _key_at(self, s: Ints, position: Ints) -> Ints:
+        return s * self._span + np.clip(position - self._low, 0, self._span - 2)
+
+    def around(self, s: Ints, t: Ints) -> tuple[Ints, Ints]:
+        """Pairs (row of the batch, place in the history) of what is found for subjects at times; T means undated."""
+        where, undated = self.at(t)
+        reach = self.reach[s]
+        first = np.searchsorted(self._key, self._key_at(s, where - reach), side="left")
+        last = np.searchsorted(self._key, self._key_at(s, where + reach), side="right")
+        # A question without time sees all of a subject's facts, or none where these would be too many.
+        first = np.where(undated, self._start[s], first)
+        last = np.where(undated, np.where(reach < self._span, first, self._dated[s]), last)
+        rows, places = ranges(first, last)
+        if not self.static.any():
+            return rows, places
+        more = ranges(self._dated[s], self._stop[s])
+        rows, places = (np.concatenate(both) for both in zip((rows, places), more, strict=True))
+        order = np.argsort(rows, kind="stable")
+        return rows[order], places[order]
+
+    def between(self, s: Ints, o: Ints) -> tuple[Ints, Ints]:
+        """Pairs (row of the batch, place in the history) of all facts about subjects and objects, at any time."""
+        pair = s * self.entities + o
+        number = np.searchsorted(self._pairs, pair)
+        found = number < len(self._pairs)
+        found[found] = self._pairs[number[found]] == pair[found]
+        stop = np.where(found, self._pair_stop[np.minimum(number, len(self._pairs) - 1)], 0) if len(self) else 0 * s
+        start = np.where(found & (number > 0), self._pair_stop[number - 1], 0) if len(self) else 0 * s
+        rows, numbers = ranges(start, stop)
+        return rows, self._by_pair[numbers]
+
+    def at(self, t: Ints) -> tuple[Ints, Bools]:
+        """Where timestamps lie, and which are none: the row of undated facts, T."""
+        undated = t >= len(self.positions)
+        if not len(self.positions):
+            return np.zeros_like(t), undated
+        return self.positions[np.where(undated, 0, t)], undated
+
+    def lag(self, places: Ints, t: Ints) -> Ints:
+        """The class of the distance from times to facts: 0 inside a span, to the nearest end outside."""
+        where, undated = self.at(t)
+        begin, end = self.begin[places], self.end[places]
+        found = self.lags.classes(np.maximum(begin - where, 0) + np.minimum(end - where, 0))
+        if undated.any():
+            found[undated] = self.lags.undated_question
+        static = self.static[places]
+        if static.any():
+            found[static] = self.lags.undated_fact
+        return found
+
+    def sees(self, places: Ints, t: Ints) -> Bools:
+        """Whether facts are within their subject's reach of times."""
+        where, undated = self.at(t)
+        reach = self.reach[self.subject[places]]
+        near = np.where(undated, reach >= self._span, np.abs(self.anchor[places] - where) <= reach)
+        return np.asarray(near | self.static[places])
+
+    def is_asked(self, places: Ints, s: Ints, p: Ints, lag: Ints) -> Bools:
+        """Whether facts may be the one that is asked for: of the same predicate, and true at that time.
+
+        These are never evidence. A fact is so left out of its own history, also as its own reciprocal where subject
+        and object are the same.
+        """
+        holds = (lag == 0) | (lag == self.lags.undated_fact)
+        same = self.predicate[places] == p
+        mirrored = self.predicate[places] == (p + self.predicates) % (2 * self.predicates)
+        return np.asarray(holds & (same | mirrored & (self.object[places] == s)))
+
+
+def _positions(column: Ints, positions: Ints, open: int) -> Ints:
+    """Where begins or ends lie, `open` where they are unknown."""
+    if not len(positions):
+        return np.full(len(column), open)
+    return np.where(column == OPEN, open, positions[np.maximum(column, 0)])
+
+
+def _within(subject: Ints, static: Bools, cap: int) -> Bools:
+    """All but the facts without time that are not among the first `cap` of their subject."""
+    places = np.arange(len(subject))
+    first = np.full(int(subject.max(initial=0)) + 1, len(subject))
+    np.minimum.at(first, subject[static], places[static])
+    return np.asarray(~static | (places - first[subject] < cap))

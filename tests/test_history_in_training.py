@@ -1,0 +1,144 @@
+"""Evidence from end to end: learned, saved, resumed, and honest about what it has seen."""
+
+import numpy as np
+import polars as pl
+import pytest
+import torch
+from torch.testing import assert_close
+
+import knowwhen as kw
+from knowwhen.errors import BadRequest
+from knowwhen.evaluation import Protocol, evaluate
+from knowwhen.facts.dataset import Dataset
+from knowwhen.facts.dates import Granularity
+from knowwhen.facts.table import Facts
+from knowwhen.facts.timeline import Timeline
+from knowwhen.facts.vocabulary import Vocabulary
+
+SMALL = {
+    "model.name": "unioncomplex",
+    "model.rank": 4,
+    "model.evidence": ["pair_history"],
+    "evidence.width": 4,
+    "training.epochs": 2,
+    "training.batch_size": 500,
+    "validation.every": 1,
+}
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    return kw.train("leaders", run=tmp_path_factory.mktemp("runs") / "run", overrides=SMALL)
+
+
+def test_a_run_with_evidence_opens_with_the_same_scores(trained, tmp_path):
+    again = kw.open(trained.path)
+    trained.save(tmp_path / "copy")
+    copy = kw.open(tmp_path / "copy")
+    mrr = trained.evaluate("valid").mrr
+    assert again.evaluate("valid").mrr == copy.evaluate("valid").mrr == mrr == trained.info()["best_valid_mrr"]
+    for name, table in copy.model.named_parameters():
+        assert_close(table, dict(trained.model.named_parameters())[name], rtol=0, atol=0)
+    assert trained.info()["evidence"] == ["pair_history"]
+
+
+def test_evidence_is_learned(trained):
+    term = trained.model.evidence["pair_history"]
+    assert (term.strength != 1).any() and (term.scale != 0).any()
+    assert trained.info()["parameters"] > sum(table.numel() for table in trained.model.parameters(recurse=False))
+
+
+def test_a_run_with_evidence_resumes_as_if_never_stopped(trained, tmp_path):
+    kw.train("leaders", run=tmp_path / "run", overrides={**SMALL, "training.epochs": 1})
+    resumed = kw.train(None, run=tmp_path / "run", resume=True, overrides={"training.epochs": 2})
+    for name, table in resumed.model.named_parameters():
+        assert_close(table, dict(trained.model.named_parameters())[name], rtol=0, atol=0)
+
+
+def test_no_fact_of_valid_or_test_is_in_the_history(trained):
+    history, data = trained.model.evidence["pair_history"].history, trained.dataset
+    assert len(history) == 2 * len(data.train)
+    positions = data.timeline.positions
+    held = set(zip(history.subject, history.predicate, history.object, history.begin, history.end, strict=True))
+    for split in ("valid", "test"):
+        facts = data.facts(split)
+        closed = facts[(facts.begin >= 0) & (facts.end >= 0)]
+        rows = zip(
+            closed.subject, closed.predicate, closed.object, positions[closed.begin], positions[closed.end], strict=True
+        )
+        known = {tuple(row) for row in data.train.rows().tolist()}
+        fresh = [row for row, fact in zip(rows, closed.rows().tolist(), strict=True) if tuple(fact) not in known]
+        assert fresh and not held & set(fresh)
+
+
+def test_ranking_adds_the_same_evidence_as_scoring(trained):
+    """A rank from tiles with cells is the rank by score_objects."""
+    metrics = trained.evaluate("test", sample=50)
+
+    class Whole(type(trained.model)):
+        def score_objects(self, s, p, t):
+            return super().score_objects(s, p, t)
+
+    whole = Whole(trained.model.sizes, trained.model.rank).add_evidence(trained.model.evidence["pair_history"].settings)
+    whole.load_state_dict(trained.model.state_dict())
+    whole.recall(trained.model.evidence["pair_history"].history)
+    assert evaluate(whole, trained.dataset, "test", sample=50).mrr == pytest.approx(metrics.mrr, abs=1e-9)
+
+
+def planted(objects):
+    """Days on which s does 0 and 1 to the same object: the one tells the other."""
+    days = np.arange(400)
+    subject = days % 5
+    halves = [Facts(subject, np.full(400, p), 5 + o, days, days) for p, o in enumerate(objects)]
+    held = np.random.default_rng(0).permutation(400)[:80]
+    rest = np.setdiff1d(days, held)
+    return Dataset(
+        "planted",
+        Vocabulary("entity", pl.Series([f"e{i:02}" for i in range(45)])),
+        Vocabulary("predicate", pl.Series(["first", "second"])),
+        Timeline(Granularity("day"), days),
+        Facts.concatenate(halves[0], halves[1][rest]),
+        halves[1][held[:40]],
+        halves[1][held[40:]],
+    )
+
+
+def object_mrr(model):
+    return model.evaluate("test", protocol=Protocol(directions="objects")).mrr
+
+
+PLANTED = {**SMALL, "model.rank": 2, "training.epochs": 4, "training.batch_size": 100}
+
+
+def test_what_the_same_day_tells_is_found():
+    o = np.random.default_rng(1).integers(0, 40, 400)
+    data = planted([o, o])
+    assert object_mrr(kw.train(data, overrides=PLANTED)) > 0.9
+    assert object_mrr(kw.train(data, overrides={**PLANTED, "model.evidence": []})) < 0.4
+
+
+def test_with_shuffled_targets_nothing_leaks():
+    """The second object has nothing to do with the first: training must not seem better than chance allows."""
+    draw = np.random.default_rng(1)
+    model = kw.train(planted([draw.integers(0, 40, 400), draw.integers(0, 40, 400)]), overrides=PLANTED)
+    chance = np.mean(1 / np.arange(1, 41))
+    assert object_mrr(model) < 1.7 * chance
+    # Left out of its own history, a training fact has no more support than one that was made up.
+    facts, term = model.dataset.train, model.model.evidence["pair_history"]
+    s, p, o, t = (torch.tensor(column) for column in (facts.subject, facts.predicate, facts.object, facts.begin))
+    made_up = torch.tensor(5 + draw.integers(0, 40, len(facts)))
+    assert term.score(s, p, o, t).mean().item() == pytest.approx(term.score(s, p, made_up, t).mean().item(), abs=0.1)
+
+
+def test_evidence_settings_are_checked():
+    with pytest.raises(BadRequest, match="evidence"):
+        kw.train("leaders", overrides={**SMALL, "model.evidence": ["pair_histroy"]})
+    with pytest.raises(BadRequest, match="increasing numbers from 1"):
+        kw.train("leaders", overrides={**SMALL, "evidence.lags": [7, 3]})
+
+
+def test_scores_with_evidence_do_not_depend_on_the_batch(trained):
+    s, p, t = (torch.arange(20) * k % n for k, n in ((7, 1400), (1, 34), (3, 80)))
+    whole = trained.model.score_objects(s, p, t).detach()
+    single = torch.cat([trained.model.score_objects(s[i : i + 1], p[i : i + 1], t[i : i + 1]) for i in range(20)])
+    assert_close(whole, single.detach())
