@@ -33,6 +33,25 @@ def test_a_split_is_evaluated_under_the_default_protocol(leaders, model):
     assert metrics.groups["entities"]["seen"].count == 2 * (len(leaders.test) - unseen)
 
 
+def test_groups_by_support_are_reported(leaders, model):
+    metrics = evaluate(model, leaders)
+    support = metrics.groups["support"]
+    assert set(support) == {"same_time", "other_time", "none"}
+    assert sum(group.count for group in support.values()) == metrics.count
+    text = rank_report(metrics)
+    assert all(name in text for name in ("same pair, same time", "same pair, other time", "pair not in train"))
+
+
+def test_facts_of_train_do_not_support_themselves(leaders, model):
+    """A dataset of the facts whose pair occurs once has no support, though each fact is in train."""
+    pairs = np.sort(np.stack([leaders.train.subject, leaders.train.object]), axis=0)
+    _, place, counts = np.unique(pairs, axis=1, return_inverse=True, return_counts=True)
+    train = leaders.train[counts[place.ravel()] == 1]
+    lonely = kw.Dataset("lonely", leaders.entities, leaders.predicates, leaders.timeline, train, test=train)
+    assert set(evaluate(model, lonely, "train", sample=50).groups["support"]) == {"none"}
+    assert set(evaluate(model, lonely, "test", sample=50).groups["support"]) == {"same_time"}  # a leak is redundancy
+
+
 def test_a_sample_is_drawn_by_seed(leaders, model):
     first, again, other = (sample_facts(leaders, "test", 20, seed).rows().tolist() for seed in (0, 0, 1))
     assert first == again != other

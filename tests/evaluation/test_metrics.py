@@ -103,6 +103,15 @@ def test_groups_are_named(tools):
     assert metrics.nt_mrr == pytest.approx(1 / 4)
 
 
+def test_support_is_a_kind_of_group_where_it_is_known(tools):
+    ranks = ranks_of(tools, [0, 1, 3], [0] * 3)
+    same, other = np.array([True, False, False]), np.array([False, True, True])
+    metrics = summarise(ranks, None, {"same_time": same, "other_time": other, "none": np.zeros(3, bool)})
+    assert metrics.to_dict()["groups"]["support"]["other_time"]["mrr"] == pytest.approx((1 / 2 + 1 / 4) / 2)
+    assert set(metrics.groups["support"]) == {"same_time", "other_time"}  # the empty one is left out
+    assert "support" not in summarise(ranks).groups
+
+
 def test_a_begin_at_the_first_timestamp_is_time_information(tools):
     metrics = summarise(ranks_of(tools, [0], [0], facts=tools.table((0, 0, 1, 0, OPEN))))
     assert metrics.t_mrr == 1 and metrics.nt_mrr is None

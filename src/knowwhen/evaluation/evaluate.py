@@ -11,6 +11,7 @@ from knowwhen.evaluation.metrics import Metrics, kinds_of, summarise
 from knowwhen.evaluation.protocol import Protocol
 from knowwhen.evaluation.queries import ask
 from knowwhen.evaluation.ranking import Progress, rank_objects
+from knowwhen.evaluation.support import supports
 from knowwhen.evaluation.times import KnownTimes, TimeMetrics, TimeTask, is_closed
 from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.table import Bools, Facts
@@ -34,7 +35,8 @@ def evaluate(
     queries = ask(facts, model.sizes, protocol)
     known = dataset.known
     ranks = rank_objects(model, facts, queries, known, protocol, seen=seen_entities(dataset), progress=progress)
-    return summarise(ranks, dataset.predicates.keys.to_list())
+    support = supports(dataset.train, facts, queries, model.sizes.entities, itself=split == "train")
+    return summarise(ranks, dataset.predicates.keys.to_list(), support)
 
 
 def evaluate_times(

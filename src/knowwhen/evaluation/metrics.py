@@ -42,7 +42,8 @@ class Metrics(RankScores):
     """The means over all queries, how they were measured, and the same for groups; groups of one kind partition them.
 
     Kinds: `direction` (objects, subjects), `entities` (seen, unseen in training), `kind` (event, interval, half_open,
-    static), `time` (temporal, non_temporal: the paper's T-MRR and NT-MRR) and `predicate`. Empty groups are left out.
+    static), `time` (temporal, non_temporal: the paper's T-MRR and NT-MRR), `support` (same_time, other_time, none: what
+    training has about the same pair), where it was asked for, and `predicate`. Empty groups are left out.
     """
 
     mrr_pessimistic: float  # ties lost and ties won: how far the rule for ties matters
@@ -81,8 +82,10 @@ class Metrics(RankScores):
         return group.mrr if group else None
 
 
-def summarise(ranks: Ranks, predicates: Sequence[str] | None = None) -> Metrics:
-    """The metrics of some ranks; `predicates` are the names under which groups of predicates are given."""
+def summarise(
+    ranks: Ranks, predicates: Sequence[str] | None = None, support: Mapping[str, Bools] | None = None
+) -> Metrics:
+    """The metrics of some ranks; `predicates` are the names of predicates, `support` the groups by support, if any."""
     if not len(ranks):
         raise BadRequest("there are no facts to evaluate")
     rank, weight = ranks.rank(), ranks.queries.weight
@@ -93,12 +96,14 @@ def summarise(ranks: Ranks, predicates: Sequence[str] | None = None) -> Metrics:
         protocol=ranks.protocol,
         groups={
             kind: {name: _mean(rank[rows], weight[rows]) for name, rows in groups.items() if rows.any()}
-            for kind, groups in group_rows(ranks, predicates).items()
+            for kind, groups in group_rows(ranks, predicates, support).items()
         },
     )
 
 
-def group_rows(ranks: Ranks, predicates: Sequence[str] | None = None) -> dict[str, dict[str, Bools]]:
+def group_rows(
+    ranks: Ranks, predicates: Sequence[str] | None = None, support: Mapping[str, Bools] | None = None
+) -> dict[str, Mapping[str, Bools]]:
     """Which queries are in which group: those of one kind hold every query once."""
     fact, facts, asks_subject = ranks.queries.fact, ranks.facts, ranks.queries.asks_subject
     kinds = {name: rows[fact] for name, rows in kinds_of(facts).items()}
@@ -108,6 +113,7 @@ def group_rows(ranks: Ranks, predicates: Sequence[str] | None = None) -> dict[st
         "entities": {"seen": ~ranks.unseen, "unseen": ranks.unseen},
         "kind": kinds,
         "time": {"temporal": ~kinds["static"], "non_temporal": kinds["static"]},
+        **({"support": support} if support else {}),
         "predicate": {predicates[p] if predicates else str(p): predicate == p for p in np.unique(predicate).tolist()},
     }
 

@@ -8,7 +8,14 @@ from knowwhen.evaluation.metrics import Metrics, RankScores
 from knowwhen.evaluation.times import BEST_OF, TimeMetrics, TimeScores
 
 RANK_COLUMNS = ("", "MRR", "Hits@1", "Hits@3", "Hits@10", "mean rank", "queries")
-GROUP_NAMES = {"non_temporal": "no time (NT-MRR)", "temporal": "with time (T-MRR)", "half_open": "half-open"}
+GROUP_NAMES = {
+    "non_temporal": "no time (NT-MRR)",
+    "temporal": "with time (T-MRR)",
+    "half_open": "half-open",
+    "same_time": "same pair, same time",
+    "other_time": "same pair, other time",
+    "none": "pair not in train",
+}
 
 
 def rank_report(metrics: Metrics, predicates: int = 10) -> str:
