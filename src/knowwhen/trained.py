@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, overload
 
+import numpy as np
 import polars as pl
 import torch
 
 from knowwhen.errors import BadRequest, RunError, did_you_mean
 from knowwhen.evaluation import Metrics, Protocol, TimeMetrics, evaluate, evaluate_times
+from knowwhen.evaluation.evaluate import seen_entities
 from knowwhen.evaluation.ranking import Progress
+from knowwhen.facts.additions import extended
 from knowwhen.facts.catalog import load
-from knowwhen.facts.dataset import Dataset
+from knowwhen.facts.dataset import Dataset, row_keys
 from knowwhen.facts.history import History, Lags
+from knowwhen.facts.table import Facts
 from knowwhen.models import EvidenceSettings, Sizes, TemporalModel, model_named
 from knowwhen.models.budget import paper_parameter_count
+from knowwhen.models.growing import grown, place_unseen
 from knowwhen.plotting import plot
 from knowwhen.query import (
     Answers,
@@ -67,6 +72,8 @@ class TrainedModel:
     history: list[Record] = field(default_factory=list)
     path: Path | None = None  # of its run or model folder
     calibration: Calibration | None = None  # None: probabilities are softmax scores as they are
+    additions: tuple[Dataset, ...] = ()  # facts that came after training
+    before: TrainedModel | None = None  # as it was trained, before anything was added
 
     def info(self) -> dict[str, Any]:
         """What it is and how large, stored parameters beside those of the paper's formula."""
@@ -85,10 +92,40 @@ class TrainedModel:
             "parameters": self.model.parameter_count(),
             "parameters_in_the_papers_count": counted,
             "data": self.dataset.name,
-            "data_hash": self.dataset.hash,
+            "data_hash": self._trained.dataset.hash,
+            "added_facts": len(self.dataset.added),
             "epochs": self.history[-1]["epoch"] if self.history else 0,
             "best_valid_mrr": max(looks) if looks else None,
         }
+
+    @property
+    def _trained(self) -> TrainedModel:
+        """Without what was added: what is measured."""
+        return self.before or self
+
+    def add(self, source: Dataset | str | Path, **options: Any) -> TrainedModel:
+        """The model with more facts to draw on, without training: known to `ask`, and evidence where there is any.
+
+        `source` and `options` are those of `knowwhen.load`. New entities get a row from the facts that hold them, new
+        times that of the last time before. A model with a folder keeps them there, so that `open` has them too.
+        """
+        if not isinstance(source, Dataset):
+            granularity = str(self.dataset.timeline.granularity)
+            source = load(source, **{"granularity": granularity, "fractions": (0.0, 0.0), **options})
+        found = self._adding(source)
+        if self.path is not None:
+            folder = _model_folder(self.path) / "added"
+            with writing(folder):
+                source.save(folder / f"{len(found.additions):04}")
+        return found
+
+    def _adding(self, new: Dataset) -> TrainedModel:
+        dataset, earlier = extended(self.dataset, new)
+        sizes = replace(self.model.sizes, entities=len(dataset.entities), timestamps=max(1, len(dataset.timeline)))
+        model = grown(self.model, sizes, earlier)
+        place_unseen(model, Facts.concatenate(dataset.train, dataset.added), seen_entities(dataset))
+        _recalling(model, dataset)
+        return replace(self, model=model, dataset=dataset, additions=(*self.additions, new), before=self._trained)
 
     def evaluate(
         self,
@@ -97,19 +134,33 @@ class TrainedModel:
         protocol: Protocol | None = None,
         sample: int | None = None,
         progress: Progress | None = None,
+        with_added: bool = False,
     ) -> Metrics:
-        """The ranking metrics of a split, or of `sample` facts of it, under a protocol."""
-        return evaluate(self.model, self.dataset, split, protocol, sample=sample, progress=progress)
+        """The ranking metrics of a split, or of `sample` facts of it, under a protocol.
+
+        What was added after training is left out, or with `with_added` used as evidence, if it holds none of the split.
+        """
+        measured = self._trained
+        if with_added:
+            measured = self
+            inside = int(np.isin(row_keys(self.dataset.facts(split)), row_keys(self.dataset.added)).sum())
+            if inside:
+                raise BadRequest(
+                    f"{inside} facts of {split} are among those added; it would be measured on what it knows"
+                )
+        return evaluate(measured.model, measured.dataset, split, protocol, sample=sample, progress=progress)
 
     def evaluate_times(self, split: str = "test", *, sample: int | None = None, seed: int = 0) -> TimeMetrics:
         """How well time questions (s, p, o, ?) about a split are answered, beside two trivial baselines."""
-        return evaluate_times(self.model, self.dataset, split, sample=sample, seed=seed)
+        measured = self._trained
+        return evaluate_times(measured.model, measured.dataset, split, sample=sample, seed=seed)
 
     def evaluate_calibration(
         self, split: str = "test", *, sample: int | None = None, seed: int = 0
     ) -> CalibrationReport:
         """How far probabilities can be believed: calibration error and reliability by kind of question."""
-        return calibration_report(self.model, self.dataset, split, self.calibration, sample=sample, seed=seed)
+        measured = self._trained
+        return calibration_report(measured.model, measured.dataset, split, self.calibration, sample=sample, seed=seed)
 
     @overload
     def ask(
@@ -156,10 +207,12 @@ class TrainedModel:
         folder = Path(folder)
         if (folder / "model.json").exists():
             raise RunError(f"{folder} already holds a model; choose another folder")
-        self.dataset.save(folder / "data")
+        self._trained.dataset.save(folder / "data")
+        for i, new in enumerate(self.additions, 1):
+            new.save(folder / "added" / f"{i:04}")
         if self.calibration:
             self.calibration.save(folder)
-        save_model(folder, self.model, model_card(self))
+        save_model(folder, self._trained.model, model_card(self._trained))
         (folder / "config.toml").write_text(self.config.to_toml(), encoding="utf-8")
 
 
@@ -196,6 +249,19 @@ def train(
 def open(path: str | Path) -> TrainedModel:
     """The trained model of a run folder (the best so far, if the run is not finished) or of a saved model's folder."""
     path = Path(path)
+    trained = _open(path)
+    for folder in sorted((_model_folder(path) / "added").glob("[0-9]*")):
+        trained = trained._adding(load(folder, granularity=str(trained.dataset.timeline.granularity)))
+    return trained
+
+
+def _model_folder(path: Path) -> Path:
+    """Where the model lies: the folder itself, or that of a run."""
+    return path if (path / "model.json").is_file() else RunFolder(path).model
+
+
+def _open(path: Path) -> TrainedModel:
+    """What was trained, without what was added later."""
     if (path / "model.json").is_file():
         config = read_config(path / "config.toml") if (path / "config.toml").is_file() else Config()
         dataset = load(path / "data")
@@ -308,12 +374,12 @@ def _new_model(config: Config, dataset: Dataset) -> TemporalModel:
 
 
 def _recalling(model: TemporalModel, dataset: Dataset) -> TemporalModel:
-    """The model with the facts of train as its history, and no others."""
+    """The model with the facts of train, and those added since, as its history; valid and test are never in it."""
     for term in model.evidence_terms():
         settings = term.settings
         model.recall(
             History(
-                dataset.train,
+                Facts.concatenate(dataset.train, dataset.added),
                 model.sizes.entities,
                 model.sizes.predicates,
                 dataset.timeline.positions,

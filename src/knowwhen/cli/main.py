@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from knowwhen.cli import ask, data, demo, evaluate, export, plot, reproduce, train, wikidata
+from knowwhen.cli import add, ask, data, demo, evaluate, export, plot, reproduce, train, wikidata
 from knowwhen.errors import Interrupted, KnowwhenError
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app.command()(train.train)
 app.command()(train.info)
 app.command()(evaluate.evaluate)
 app.command()(ask.ask)
+app.command()(add.add)
 app.command()(plot.plot)
 app.command()(export.export)
 app.command()(reproduce.reproduce)

@@ -39,6 +39,7 @@ class Dataset:
     test: Facts = field(default_factory=Facts.empty)
     counts: Mapping[str, int] = field(default_factory=dict)  # what reading left out or mended
     about: Mapping[str, str] = field(default_factory=dict)  # description, licence, sources
+    added: Facts = field(default_factory=Facts.empty)  # after training: known and evidence, in no split
 
     @classmethod
     def of(cls, named: NamedDataset, options: ReadOptions) -> Dataset:
@@ -88,8 +89,8 @@ class Dataset:
 
     @cached_property
     def spans(self) -> KnownSpans:
-        """All facts of all splits, found by what they are about."""
-        return KnownSpans(self.all_facts, len(self.predicates))
+        """All facts of all splits and those added, found by what they are about."""
+        return KnownSpans(Facts.concatenate(self.all_facts, self.added), len(self.predicates))
 
     @cached_property
     def hash(self) -> str:
@@ -127,16 +128,16 @@ class Dataset:
     def check(self) -> dict[str, int]:
         """What a careful person counts before training: repetitions, leaks, and what training never sees."""
         rows = {split: part.rows() for split, part in self.splits.items()}
-        train = _as_keys(rows["train"])
+        train = _distinct(rows["train"])
         seen = {
             "entities": np.union1d(self.train.subject, self.train.object),
             "predicates": np.unique(self.train.predicate),
             "timestamps": np.unique(np.concatenate([self.train.begin, self.train.end])),
         }
-        report = {f"duplicates_in_{split}": len(part) - len(_as_keys(part)) for split, part in rows.items()}
+        report = {f"duplicates_in_{split}": len(part) - len(_distinct(part)) for split, part in rows.items()}
         for split in ("valid", "test"):
-            report[f"{split}_facts_also_in_train"] = int(np.isin(_as_keys(rows[split]), train).sum())
-        report["test_facts_also_in_valid"] = int(np.isin(_as_keys(rows["test"]), _as_keys(rows["valid"])).sum())
+            report[f"{split}_facts_also_in_train"] = int(np.isin(_distinct(rows[split]), train).sum())
+        report["test_facts_also_in_valid"] = int(np.isin(_distinct(rows["test"]), _distinct(rows["valid"])).sum())
         for split in ("valid", "test"):
             part = self.facts(split)
             unseen = ~np.isin(part.subject, seen["entities"]) | ~np.isin(part.object, seen["entities"])
@@ -211,7 +212,15 @@ def _split(facts: Facts, options: ReadOptions) -> tuple[dict[str, Facts], dict[s
     )
 
 
+def row_keys(facts: Facts) -> NDArray[np.void]:
+    """Each fact as one sortable value."""
+    return _as_keys(facts.rows())
+
+
+def _distinct(rows: Ints) -> NDArray[np.void]:
+    return np.unique(_as_keys(rows))
+
+
 def _as_keys(rows: Ints) -> NDArray[np.void]:
-    """Distinct rows as one sortable value each."""
     rows = np.ascontiguousarray(rows)
-    return np.unique(rows.view([("", rows.dtype)] * rows.shape[1]).ravel())
+    return rows.view([("", rows.dtype)] * rows.shape[1]).ravel()

@@ -17,11 +17,11 @@ SUGGESTIONS = 5  # names in an error
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """Keys in sorted order, whose place is their id; each may have a label that people read (Q76, Barack Obama)."""
+    """Keys in sorted order, those added later behind; their place is their id. Each may have a label people read."""
 
     kind: str  # "entity" or "predicate", for messages
-    keys: pl.Series  # (n,) text, sorted, unique
-    labels: pl.Series | None = None  # (n,) text, null where a key has none
+    keys: pl.Series  # (n,) text, unique
+    labels: pl.Series | None = None  # (n,) text (Barack Obama of Q76), null where a key has none
 
     @classmethod
     def of(cls, kind: str, *columns: pl.Series, labels: pl.DataFrame | None = None) -> Vocabulary:
@@ -34,6 +34,9 @@ class Vocabulary:
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._ids
 
     def encode(self, names: pl.Series) -> NDArray[np.int64]:
         """The ids of a column of keys, all of which are in the vocabulary."""

@@ -1,0 +1,42 @@
+"""`knowwhen add`: give a trained model more facts to draw on, without training."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from knowwhen.cli.data import Columns, Format, Rejects, SkipBad, parse_columns
+from knowwhen.cli.output import Json, errors, show
+
+
+def add(
+    run: Annotated[Path, typer.Argument(help="A run's folder, or a saved model's.")],
+    facts: Annotated[str, typer.Argument(help="A file or folder of facts, as `knowwhen data import` reads them.")],
+    format: Format = None,
+    columns: Columns = None,
+    skip_bad: SkipBad = False,
+    rejects: Rejects = None,
+    as_json: Json = False,
+) -> None:
+    """Add facts to a trained model without training: the next `ask` knows them, and uses them as evidence.
+
+    New entities and new times are welcome, new predicates need training. Evaluation leaves added facts out.
+
+    Example: knowwhen add runs/leaders news.csv
+    """
+    from knowwhen.trained import open as open_run
+
+    before = open_run(run)
+    after = before.add(facts, format=format, columns=parse_columns(columns), skip_bad=skip_bad, rejects=rejects)
+    if not after.model.evidence_terms():
+        errors.print("this model was trained without evidence: added facts are known, but say nothing about others")
+    report = {
+        "run": str(run),
+        "added": len(after.dataset.added) - len(before.dataset.added),
+        "added_in_all": len(after.dataset.added),
+        "new_entities": len(after.dataset.entities) - len(before.dataset.entities),
+        "new_timestamps": len(after.dataset.timeline) - len(before.dataset.timeline),
+    }
+    show(report, as_json)
