@@ -1,9 +1,11 @@
 """A whole training step against its limit, the three matrix products alone at the same shapes.
 
     python -m benchmarks.training --data ../shared/data/icews14 --rank 156 [--precision bf16] [--model tntcomplex]
+    python -m benchmarks.training --evidence [--window 120]           also steps with pair history, in the same turns
     python -m benchmarks.training --entities 432715 --rank 100        random facts at the size of the paper's Wikidata
 
-Prints one JSON object; `share` is limit / step, both measured in this process, in turns: the machine's speed drifts.
+Prints one JSON object; `share` is limit / step, `with_evidence` is step / step with evidence, all measured in this
+process, in turns: the machine's speed drifts.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +21,9 @@ import torch
 
 import knowwhen as kw
 from benchmarks.softmax import limit_jobs, peak_bytes, seconds_in_turns
-from knowwhen.facts.table import Facts
-from knowwhen.models import Sizes, model_named
+from knowwhen.facts.history import Lags
+from knowwhen.facts.table import Facts, Ints
+from knowwhen.models import EvidenceSettings, Sizes, TemporalModel, model_named
 from knowwhen.training.config import Config, read_config
 from knowwhen.training.loop import TrainingFacts, optimizer_for
 from knowwhen.training.objective import Batch, Objective, total
@@ -44,24 +47,41 @@ def batches(facts: TrainingFacts, size: int) -> Iterator[Batch]:
         epoch += 1
 
 
-def measure(facts: Facts, sizes: Sizes, config: Config, repeat: int) -> dict[str, object]:
-    model = model_named(config.model.name)(sizes, config.model.rank).initialise(torch.Generator().manual_seed(0))
+def steps_of(model: TemporalModel, facts: Facts, config: Config) -> Callable[[], None]:
+    """A training step, on other facts with every call."""
+    model.initialise(torch.Generator().manual_seed(0))
     optimizer = optimizer_for(model, config)
     objective = Objective(config.objective, config.regularizer, config.training.precision, None)
-    stream = batches(TrainingFacts(facts, sizes), config.training.batch_size)
+    stream = batches(TrainingFacts(facts, model.sizes), config.training.batch_size)
 
     def step() -> None:
         optimizer.zero_grad()
         total(objective.terms(model, next(stream))).backward()
         optimizer.step()
 
+    return step
+
+
+def measure(
+    facts: Facts, sizes: Sizes, config: Config, repeat: int, positions: Ints | None = None
+) -> dict[str, object]:
+    """With positions on the time axis, steps with evidence as well."""
+    model = model_named(config.model.name)(sizes, config.model.rank)
+    step = steps_of(model, facts, config)
     b, (E, d) = config.training.batch_size, model.candidates().shape
     step()  # before the limit's buffers: peak memory is that of training
     step()
     peak = peak_bytes()
     dtype = torch.bfloat16 if config.training.precision == "bf16" else torch.float32
-    taken = seconds_in_turns({"step": step, **limit_jobs(b, E, d, dtype)}, repeat)
-    steps = taken.pop("step")
+    jobs = {"step": step, **limit_jobs(b, E, d, dtype)}
+    if positions is not None:
+        chosen = config.evidence
+        settings = EvidenceSettings(Lags(chosen.lags), chosen.width, chosen.window, chosen.cap)
+        evident = model_named(config.model.name)(sizes, config.model.rank).add_evidence(settings)
+        evident.recall(settings.history(facts, sizes, positions))
+        jobs["evident"] = steps_of(evident, facts, config)
+    taken = seconds_in_turns(jobs, repeat)
+    steps, with_evidence = taken.pop("step"), taken.pop("evident", None)
     summaries = {"median": statistics.median, "min": min}
     ours = {name: summary(steps) for name, summary in summaries.items()}
     limit = {name: min(map(summary, taken.values())) for name, summary in summaries.items()}  # of the fastest layout
@@ -76,6 +96,7 @@ def measure(facts: Facts, sizes: Sizes, config: Config, repeat: int) -> dict[str
         "limit_examples_per_second": round(b / limit["median"]),
         "share": round(limit["median"] / ours["median"], 3),
         "share_of_fastest": round(limit["min"] / ours["min"], 3),
+        **({"with_evidence": round(ours["median"] / statistics.median(with_evidence), 3)} if with_evidence else {}),
         "peak_gigabytes": round(peak / 1e9, 2),
         "threads": torch.get_num_threads(),
     }
@@ -90,6 +111,8 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=1000)
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
     parser.add_argument("--repeat", type=int, default=15)
+    parser.add_argument("--evidence", action="store_true", help="also measure steps with pair history")
+    parser.add_argument("--window", type=int, default=0, help="of the history, in units of the time axis; 0: all")
     options = parser.parse_args()
     config = read_config(
         None,
@@ -98,15 +121,18 @@ def main() -> None:
             "model.rank": options.rank,
             "training.precision": options.precision,
             "training.batch_size": options.batch,
+            "evidence.window": options.window,
         },
     )
+    positions = None
     if options.entities:
         facts, sizes = random_facts(options.entities)
     else:
         dataset = kw.load(options.data)
         sizes = Sizes(len(dataset.entities), len(dataset.predicates), len(dataset.timeline))
         facts = dataset.train
-    print(json.dumps(measure(facts, sizes, config, options.repeat)))
+        positions = dataset.timeline.positions if options.evidence else None
+    print(json.dumps(measure(facts, sizes, config, options.repeat, positions)))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from knowwhen.evaluation.ranking import Progress
 from knowwhen.facts.additions import extended
 from knowwhen.facts.catalog import load
 from knowwhen.facts.dataset import Dataset, row_keys
-from knowwhen.facts.history import History, Lags
+from knowwhen.facts.history import Lags
 from knowwhen.facts.table import Facts
 from knowwhen.models import EvidenceSettings, Sizes, TemporalModel, model_named
 from knowwhen.models.budget import paper_parameter_count
@@ -375,19 +375,9 @@ def _new_model(config: Config, dataset: Dataset) -> TemporalModel:
 
 def _recalling(model: TemporalModel, dataset: Dataset) -> TemporalModel:
     """The model with the facts of train, and those added since, as its history; valid and test are never in it."""
+    facts = Facts.concatenate(dataset.train, dataset.added)
     for term in model.evidence_terms():
-        settings = term.settings
-        model.recall(
-            History(
-                Facts.concatenate(dataset.train, dataset.added),
-                model.sizes.entities,
-                model.sizes.predicates,
-                dataset.timeline.positions,
-                lags=settings.lags,
-                window=settings.window or None,
-                cap=settings.cap or None,
-            )
-        )
+        term.recall(term.settings.history(facts, model.sizes, dataset.timeline.positions))
     return model
 
 

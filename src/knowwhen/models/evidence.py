@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from knowwhen.facts.history import History, Lags
 from knowwhen.facts.ranges import ranges
-from knowwhen.facts.table import Ints
+from knowwhen.facts.table import Facts, Ints
 from knowwhen.models.algebra import Cells
 from knowwhen.models.sizes import Sizes
 
@@ -37,6 +37,11 @@ class EvidenceSettings:
     width: int  # rank of the kernel
     window: int = 0  # 0: any distance
     cap: int = 0  # 0: any number
+
+    def history(self, facts: Facts, sizes: Sizes, positions: Ints) -> History:
+        """The index of facts that these settings ask for; positions are those of the timeline."""
+        reach, cap = self.window or None, self.cap or None
+        return History(facts, sizes.entities, sizes.predicates, positions, lags=self.lags, window=reach, cap=cap)
 
 
 @dataclass(frozen=True)

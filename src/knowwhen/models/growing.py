@@ -34,12 +34,12 @@ def grown(model: TemporalModel, sizes: Sizes, earlier: Ints) -> TemporalModel:
 
 
 @torch.no_grad()
-def place_unseen(model: TemporalModel, facts: Facts, seen: Bools) -> None:
+def place_unseen(model: TemporalModel, facts: Facts, seen: Bools, caution: float = CAUTION) -> None:
     """Gives entities that training never saw a row, from facts that hold them: a mean of what asks for them.
 
     A fact (s, p, o, t) with o unseen says that o answers query(s, p, t), so o's row should point that way. The row is
-    the mean of the directions of its queries from seen subjects, as long as rows are in the mean, times n / (n + 2) for
-    n facts: few facts are little to go by. Without such facts the row is zero.
+    the mean of the directions of its queries from seen subjects, as long as rows are in the mean, times
+    n / (n + caution) for n facts: few facts are little to go by. Without such facts the row is zero.
     """
     both = Facts.concatenate(facts, facts.reciprocal(model.sizes.predicates))
     told = both[~seen[both.object] & seen[both.subject]]
@@ -58,5 +58,5 @@ def place_unseen(model: TemporalModel, facts: Facts, seen: Bools) -> None:
     total = torch.zeros_like(table).index_add_(0, o, directions)
     count = torch.zeros_like(lengths).index_add_(0, o, torch.ones_like(directions[:, 0]))
     mean_length = lengths[known].mean()
-    rows = total / (count + CAUTION)[:, None] * mean_length
+    rows = total / (count + caution).clamp(min=1e-6)[:, None] * mean_length
     table[~known] = rows[~known]
