@@ -25,6 +25,14 @@ def run(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def with_evidence(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    settings = {"model.rank": 8, "training.epochs": 4, "training.batch_size": 200, "model.evidence": ["pair_history"]}
+    kw.train("leaders", run=folder, overrides=settings)
+    return folder
+
+
 def test_people_see_a_table_and_programs_the_same_answers(knowwhen, run):
     question = (run, "United States", "has president", "?", "2012", "--top", "3")
     done = knowwhen("ask", *question)
@@ -90,6 +98,49 @@ def test_a_file_of_questions_is_answered_but_for_its_bad_rows(knowwhen, run, tmp
     assert batch["probability"].to_list() == pytest.approx([row.probability for row in alone], rel=1e-4)
 
 
+def test_why_lists_what_a_score_is_made_of(knowwhen, with_evidence):
+    question = ("ask", with_evidence, "United States", "has president", "?", "2012", "--top", "2", "--why")
+    lines = knowwhen(*question).stdout.splitlines()
+    assert lines[-1] == "the shares under an answer add up to its score"
+    assert [line.split()[0] for line in lines if line.startswith("     d")] == ["decomposition"] * 2
+    assert any("citizen of, United States (without a date) " in line for line in lines)
+    for answer in json.loads(knowwhen(*question, "--json").stdout)["answers"]:
+        why = answer["reasons"]
+        total = why["decomposition"] + sum(fact["value"] for fact in why["facts"])
+        assert total == pytest.approx(answer["score"], abs=1e-4)
+    when = ("ask", with_evidence, "France", "has president", "François Mitterrand", "?", "--why")
+    best = json.loads(knowwhen(*when, "--json").stdout)["reasons"]["time"]
+    assert f"why {best}, with a score of " in knowwhen(*when).stdout
+
+
+def test_why_in_a_file_of_questions(knowwhen, with_evidence, tmp_path):
+    (tmp_path / "q.csv").write_text(QUESTIONS, encoding="utf-8")
+    out = tmp_path / "a.jsonl"
+    done = knowwhen("ask", with_evidence, "--batch", tmp_path / "q.csv", "--out", out, "--top", "3", "--why", "--json")
+    assert json.loads(done.stdout)["answered"] == 4
+    rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    for row in rows:
+        if row["error"] or (row["row"] == 4 and row["rank"] > 1):
+            assert row["reasons"] is None
+            continue
+        why = row["reasons"]
+        if row["row"] == 4:  # of the most probable timestamp in the best span
+            assert row["begin"] <= why["time"] <= row["end"]
+        else:
+            total = why["decomposition"] + sum(fact["value"] for fact in why["facts"]) + why["others"]
+            assert total == pytest.approx(row["score"], abs=1e-4)
+    first = rows[0]["reasons"]["facts"][0]
+    assert first["keys"][1:] == ["citizen of", "United States"]
+    knowwhen("ask", with_evidence, "--batch", tmp_path / "q.csv", "--out", out, "--top", "3")
+    assert all("reasons" not in json.loads(line) for line in out.read_text(encoding="utf-8").splitlines())
+
+
+def test_why_without_evidence_is_a_note(knowwhen, run):
+    done = knowwhen("ask", run, "France", "has president", "?", "2012", "--why")
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1].startswith("the model has no evidence: all of a score is the decomposition's")
+
+
 def test_export_writes_embeddings_and_answers(knowwhen, run, tmp_path):
     done = knowwhen(
         "export", run, "--what", "embeddings", "--of", "entities", "--out", tmp_path / "e.parquet", "--json"
@@ -123,6 +174,10 @@ def test_calibration_is_part_of_an_evaluation(knowwhen, run):
         (["France", "has president", "_", "--out", "x.csv"], "knowwhen: --out is for the answers to --batch"),
         (["France", "has president", "_", "--candidates", "nofile"], "knowwhen: --candidates is 'nofile', which is no"),
         (["--batch", "q.csv"], "knowwhen: --batch takes its questions from a file and needs --out FILE"),
+        (
+            ["--batch", "q.csv", "--out", "a.csv", "--why"],
+            "knowwhen: --why lists facts, for which 'a.csv' has no place",
+        ),
         (["--batch", "q.txt", "--out", "a.csv"], "knowwhen: cannot read 'q.txt'; expected a name that ends in .csv"),
         (["--batch", "q.csv", "--out", "a.csv"], "knowwhen: cannot read q.csv: "),
     ],

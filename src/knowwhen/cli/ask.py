@@ -35,6 +35,9 @@ def ask(
         ),
     ] = None,
     min_probability: Annotated[float, typer.Option("--min-probability", help="Leave out less probable answers.")] = 0.0,
+    why: Annotated[
+        bool, typer.Option("--why", help="Under each answer, what its score is made of: the facts that spoke for it.")
+    ] = False,
     batch: Annotated[
         Path | None,
         typer.Option(
@@ -55,7 +58,7 @@ def ask(
     """
     from knowwhen.trained import open as open_run
 
-    options = {"top": top, "novel": novel, "min_probability": min_probability}
+    options = {"top": top, "novel": novel, "min_probability": min_probability, "explain": why}
     names = read_candidates(candidates)
     if batch is not None:
         from knowwhen.cli.batch import answer_file
@@ -64,6 +67,8 @@ def ask(
             raise BadRequest("--plot draws the answers to one question, not to --batch")
         if subject is not None or out is None:
             raise BadRequest("--batch takes its questions from a file and needs --out FILE for the answers")
+        if why and out.suffix != ".jsonl":
+            raise BadRequest(f"--why lists facts, for which {out.name!r} has no place; expected --out with .jsonl")
         answer_file(open_run(run), batch, out, names, options, as_json)
         return
     if out is not None:

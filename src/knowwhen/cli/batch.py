@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,16 @@ SCHEMA = {
     "end": pl.String,
     "error": pl.String,
 }
+FACT = dict.fromkeys(("subject", "predicate", "object", "begin", "end", "lag"), pl.String)
+REASONS = pl.Struct(
+    {
+        "decomposition": pl.Float64,
+        "facts": pl.List(pl.Struct({**FACT, "keys": pl.List(pl.String), "value": pl.Float64})),
+        "others": pl.Float64,
+        "time": pl.String,
+        "note": pl.String,
+    }
+)
 
 
 def answer_file(
@@ -87,7 +98,7 @@ def answer_questions(
             bars.update(task, completed=start + len(some))
     if bad > TOLD:
         errors.print(f"and {bad - TOLD} more, named in the column error of {out}", soft_wrap=True, markup=False)
-    write(pl.DataFrame(found, schema=SCHEMA))
+    write(pl.DataFrame(found, schema={**SCHEMA, "reasons": REASONS} if options.get("explain") else SCHEMA))
     show({"questions": len(rows), "answered": len(rows) - bad, "bad": bad, "out": str(out)}, as_json)
 
 
@@ -114,14 +125,19 @@ def _answer(
 
 def _rows(line: int, question: tuple[Any, ...], found: Answers | TimeAnswers | KnowwhenError) -> list[dict[str, Any]]:
     """The rows of the output for one question; one without answer where there is none."""
+    from knowwhen.query import TimeAnswers
+
     asked = dict(zip(("row", "subject", "predicate", "object", "time"), (line, *question, None), strict=False))
     if isinstance(found, KnowwhenError):
         return [{**asked, "error": str(found)}]
-    if found.slot == "time":
+    if isinstance(found, TimeAnswers):
         rows = [{"answer": f"{span['begin']}..{span['end']}", **span} for span in found.to_dicts()]
+        reasons = [found.reasons]  # of the best span alone
     else:
         rows = [{**row, "answer": row["name"]} for row in found.to_polars().to_dicts()]
+        reasons = [row.reasons for row in found]
     rows = [{k: v for k, v in {**asked, **row, "rank": i}.items() if k in SCHEMA} for i, row in enumerate(rows, 1)]
+    rows = [{**row, "reasons": why.to_dict()} if why else row for row, why in zip_longest(rows, reasons) if row]
     return rows or [{**asked, "error": "no answers are left"}]
 
 

@@ -3,6 +3,7 @@
 from knowwhen.query.answers import Answer, Answers, TimeAnswers, TimeSpan
 from knowwhen.query.ask import answer, ask, ask_batch
 from knowwhen.query.calibration import Calibration, CalibrationReport, calibrate, calibration_report
+from knowwhen.query.evidence import Explainer, Explanation, FactShare
 from knowwhen.query.neighbours import Neighbour, Neighbours, embeddings, nearest_times, similar
 from knowwhen.query.questions import Question, read_question
 from knowwhen.query.timelines import TimelineScores, timeline
@@ -12,6 +13,9 @@ __all__ = [
     "Answers",
     "Calibration",
     "CalibrationReport",
+    "Explainer",
+    "Explanation",
+    "FactShare",
     "Neighbour",
     "Neighbours",
     "Question",

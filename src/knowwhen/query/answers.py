@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,16 @@ from numpy.typing import NDArray
 
 from knowwhen.evaluation.report import table
 from knowwhen.query.drawable import Drawable
+from knowwhen.query.evidence import Explanation, FactShare
 from knowwhen.query.scoring import Floats, Slot
 
 Span = tuple[str | None, str | None]
 """Begin and end as dates, None where unknown."""
 
 UNCALIBRATED = "probabilities are not calibrated: they order the answers, and may be far off as shares"
+EXPLAINED = "the shares under an answer add up to its score"
+FACTS_SHOWN = 3  # of those that spoke for an answer; to_dict() has all
+LEAST_SHOWN = 0.005  # a share that would print as 0.00 is not worth a line
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,11 @@ class Answer:
     probability: float
     known: bool  # some split has the fact, at the time that was asked for
     spans: tuple[Span, ...]  # when it is known to hold; empty where it is new
+    reasons: Explanation | None = None  # where it was asked for
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it in JSON's types; reasons only where they were asked for."""
+        return _without_none(asdict(self), "reasons")
 
 
 @dataclass(frozen=True)
@@ -53,7 +63,7 @@ class Answers(Drawable, Sequence[Answer]):
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """A dictionary for each answer."""
-        return [asdict(row) for row in self.rows]
+        return [row.to_dict() for row in self.rows]
 
     def to_dict(self) -> dict[str, Any]:
         """All of it in JSON's types."""
@@ -65,7 +75,7 @@ class Answers(Drawable, Sequence[Answer]):
         }
 
     def to_polars(self) -> pl.DataFrame:
-        """One answer a row; `begin` and `end` are those of the first known span."""
+        """One answer a row; `begin` and `end` are those of the first known span; reasons are left to `to_dicts`."""
         return pl.DataFrame(
             {
                 "rank": range(1, len(self) + 1),
@@ -91,14 +101,16 @@ class Answers(Drawable, Sequence[Answer]):
             return f"({self.question})\nno answers are left"
         head, *rows = self._cells()
         number = len(str(len(rows)))
-        lines = table(
+        heading, *lines = table(
             [(" " * number + f"  {head[0]}", *head[1:])]
             + [(f"{i:>{number}}  {cells[0]}", *cells[1:]) for i, cells in enumerate(rows, 1)]
         )
-        return "\n".join([f"({self.question})", *lines, self._foot()])
+        reasons = reason_lines([row.reasons for row in self.rows], " " * (number + 4))
+        lines = [line for answer, why in zip(lines, reasons, strict=True) for line in (answer, *why)]
+        return "\n".join([f"({self.question})", heading, *lines, *self._foot()])
 
     def _repr_html_(self) -> str:
-        return _html(self.question, self._cells(), self._foot())
+        return _html(self.question, self._cells(), "; ".join(self._foot()), [row.reasons for row in self.rows])
 
     def _cells(self) -> list[tuple[str, ...]]:
         keys = any(row.key != row.name for row in self.rows)
@@ -114,8 +126,8 @@ class Answers(Drawable, Sequence[Answer]):
             for row in self.rows
         ]
 
-    def _foot(self) -> str:
-        return "probabilities are calibrated on valid" if self.calibrated else UNCALIBRATED
+    def _foot(self) -> list[str]:
+        return foot(self.calibrated, self.rows[0].reasons if self.rows else None)
 
 
 @dataclass(frozen=True)
@@ -139,6 +151,7 @@ class TimeAnswers(Drawable, Sequence[TimeSpan]):
     known: tuple[Span, ...]
     calibrated: bool
     slot: Slot = "time"
+    reasons: Explanation | None = None  # of the most probable timestamp in the best span, where it was asked for
 
     def __len__(self) -> int:
         return len(self.spans)
@@ -170,6 +183,7 @@ class TimeAnswers(Drawable, Sequence[TimeSpan]):
             "times": self.times,
             "scores": self.scores.tolist(),
             "probabilities": self.probabilities.tolist(),
+            **({"reasons": self.reasons.to_dict()} if self.reasons else {}),
         }
 
     def to_polars(self) -> pl.DataFrame:
@@ -178,10 +192,15 @@ class TimeAnswers(Drawable, Sequence[TimeSpan]):
 
     def __str__(self) -> str:
         lines = [f"({self.question})", *sparkline(self.times, self.probabilities), *table(self._cells())]
-        return "\n".join([*lines, f"most probable: {self.best}; known: {self._known()}", self._foot()])
+        lines += [f"most probable: {self.best}; known: {self._known()}"]
+        if self.reasons:
+            lines += [_why(self.reasons), *reason_lines([self.reasons], "    ")[0]]
+        return "\n".join([*lines, *foot(self.calibrated, self.reasons)])
 
     def _repr_html_(self) -> str:
-        return _html(self.question, self._cells(), f"known: {self._known()}; {self._foot()}")
+        about = "; ".join([f"known: {self._known()}", *foot(self.calibrated, self.reasons)])
+        why = f"<p>{escape(_why(self.reasons))}</p>{_html_reasons(self.reasons)}" if self.reasons else ""
+        return _html(self.question, self._cells(), about) + why
 
     def _cells(self) -> list[tuple[str, ...]]:
         rows = ((span_text((span.begin, span.end)), share(span.probability)) for span in self.spans)
@@ -189,9 +208,6 @@ class TimeAnswers(Drawable, Sequence[TimeSpan]):
 
     def _known(self) -> str:
         return ", ".join(span_text(span) for span in self.known) or "no"
-
-    def _foot(self) -> str:
-        return "probabilities are calibrated on valid" if self.calibrated else UNCALIBRATED
 
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -221,8 +237,57 @@ def share(probability: float) -> str:
     return f"{probability:.4f}" if probability >= 5e-5 or probability == 0 else f"{probability:.0e}"
 
 
-def _html(question: str, cells: Sequence[Sequence[str]], foot: str) -> str:
+def foot(calibrated: bool, reasons: Explanation | None) -> list[str]:
+    """What a reader of the numbers should know, a line each."""
+    lines = ["probabilities are calibrated on valid" if calibrated else UNCALIBRATED]
+    return lines if reasons is None else [*lines, reasons.note or EXPLAINED]
+
+
+def reason_lines(explanations: Sequence[Explanation | None], indent: str) -> list[list[str]]:
+    """The lines under each answer, the shares below each other; none where there is no explanation."""
+    cells = [reason_cells(one) if one else [] for one in explanations]
+    lines = iter(table([row for rows in cells for row in rows])) if any(cells) else iter(())
+    return [[indent + next(lines) for _ in rows] for rows in cells]
+
+
+def reason_cells(explanation: Explanation) -> list[tuple[str, str]]:
+    """Names and shares of what a score is made of, the largest facts one by one."""
+    count = sum(abs(fact.value) >= LEAST_SHOWN for fact in explanation.facts[:FACTS_SHOWN])
+    shown, more = explanation.facts[:count], explanation.facts[count:]
+    cells = [("decomposition", explanation.decomposition), *((fact_text(fact), fact.value) for fact in shown)]
+    if more:
+        cells.append((f"and {len(more)} more fact{'s'[: len(more) > 1]}", sum(fact.value for fact in more)))
+    if explanation.others:
+        cells.append(("facts at other timestamps", explanation.others))
+    return [(name, f"{value:+.2f}") for name, value in cells]
+
+
+def fact_text(fact: FactShare) -> str:
+    """'Iran, Make statement, Iraq, 2014-03-02 (1 day before)'."""
+    dated = fact.begin is not None or fact.end is not None
+    names = [fact.subject, fact.predicate, fact.object, *([span_text((fact.begin, fact.end))] if dated else [])]
+    return ", ".join(names) + (f" ({fact.lag})" if fact.lag else "")
+
+
+def _why(explanation: Explanation) -> str:
+    return f"why {explanation.time}, with a score of {explanation.score:.2f}:"
+
+
+def _without_none(values: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if key != name or value is not None}
+
+
+def _html(
+    question: str, cells: Sequence[Sequence[str]], foot: str, explanations: Sequence[Explanation | None] = ()
+) -> str:
     head, *rows = ([escape(cell) for cell in row] for row in cells)
     lines = [f"<tr>{''.join(f'<th>{cell}</th>' for cell in head)}</tr>"]
-    lines += [f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows]
+    for row, why in zip_longest(rows, explanations):
+        lines.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>")
+        if why:
+            lines.append(f'<tr><td colspan="{len(head)}">{_html_reasons(why)}</td></tr>')
     return f"<table><caption>{escape(question)}</caption>{''.join(lines)}</table><p>{escape(foot)}</p>"
+
+
+def _html_reasons(explanation: Explanation) -> str:
+    return f"<ul>{''.join(f'<li>{escape(name)} {value}</li>' for name, value in reason_cells(explanation))}</ul>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,19 @@ from knowwhen.facts.table import Facts, Ints
 from knowwhen.models import TemporalModel
 from knowwhen.query.answers import Answer, Answers, Span, TimeAnswers, TimeSpan
 from knowwhen.query.calibration import Calibration, temperature_of
+from knowwhen.query.evidence import Explainer, Explanation, Ids
 from knowwhen.query.questions import COLUMNS, Question, read_question
-from knowwhen.query.scoring import SLOTS, Floats, Ranked, Slot, rank_answers, rows_at_once, time_curves
+from knowwhen.query.scoring import (
+    SLOTS,
+    Asked,
+    Floats,
+    Ranked,
+    Slot,
+    depends_on_time,
+    rank_answers,
+    rows_at_once,
+    time_curves,
+)
 from knowwhen.query.spans import SPAN_SHARE, best_spans
 
 Found = Answers | TimeAnswers
@@ -34,16 +46,18 @@ def ask(
     novel: bool = False,
     candidates: Sequence[str] | str | None = None,
     min_probability: float = 0.0,
+    explain: bool = False,
     calibration: Calibration | None = None,
 ) -> Found:
     """The answers to a question with "?" in exactly one place: object, subject, predicate or time.
 
     A time is a date of any precision, a range "2009..2012", or None: whenever. Over several timestamps, scores and
     probabilities are means. Probabilities are shares of all candidates; `novel` leaves known answers out of the list,
-    and what is left keeps its probability.
+    and what is left keeps its probability. `explain` adds what each score is made of: the share of the decomposition
+    and that of each fact that is evidence.
     """
     question = read_question(dataset, subject, predicate, object, time, candidates=candidates)
-    options = {"top": top, "novel": novel, "min_probability": min_probability}
+    options = {"top": top, "novel": novel, "min_probability": min_probability, "explain": explain}
     return answer(model, dataset, [question], calibration=calibration, **options)[0]  # type: ignore[arg-type]
 
 
@@ -82,6 +96,7 @@ def answer(
     top: int = 10,
     novel: bool = False,
     min_probability: float = 0.0,
+    explain: bool = False,
     calibration: Calibration | None = None,
 ) -> list[Found]:
     """The answers to questions that are already read, in their order; those of one kind are scored together."""
@@ -91,7 +106,8 @@ def answer(
         raise BadRequest(f"min_probability is {min_probability}; expected 0 to 1")
     for question in questions:
         check_answerable(model, dataset, question, novel=novel)
-    respond = _Respond(model, dataset, top, novel, min_probability, calibration)
+    explainer = Explainer(model, dataset) if explain else None
+    respond = _Respond(model, dataset, top, novel, min_probability, explainer, calibration)
     found: dict[int, Found] = {}
     for slot in SLOTS:
         places = [i for i, question in enumerate(questions) if question.slot == slot]
@@ -107,7 +123,7 @@ def check_answerable(model: TemporalModel, dataset: Dataset, question: Question,
         return
     if not len(dataset.timeline):
         raise BadRequest(f"{dataset.name} has no times to ask for")
-    if not model.temporal:
+    if not depends_on_time(model):
         raise BadRequest(f"{model.name} is the same at all times and dates nothing; train tntcomplex")
     if novel:
         raise BadRequest("a question for a time lists no known answers to leave out; ask without novel")
@@ -123,9 +139,10 @@ class _Respond:
         top: int,
         novel: bool,
         min_probability: float,
+        explainer: Explainer | None,
         calibration: Calibration | None,
     ) -> None:
-        self.model, self.dataset, self.calibration = model, dataset, calibration
+        self.model, self.dataset, self.explainer, self.calibration = model, dataset, explainer, calibration
         self.top, self.novel, self.min_probability = top, novel, min_probability
         self.labels = dataset.timeline.labels()
 
@@ -135,13 +152,16 @@ class _Respond:
         asked = [
             question.scored(
                 self.model.sizes,
-                temporal=self.model.temporal,
+                temporal=depends_on_time(self.model),
                 hidden=np.unique(column(facts)) if self.novel else None,
             )
             for question, facts in zip(questions, known, strict=True)
         ]
         ranked = rank_answers(self.model, slot, asked, temperature_of(self.calibration, slot), self.top)
-        return [self._answers(*one) for one in zip(questions, ranked, known, strict=True)]
+        found = [self._answers(*one) for one in zip(questions, ranked, known, strict=True)]
+        if self.explainer is None:
+            return found
+        return [self._explained(*one, self.explainer) for one in zip(found, asked, strict=True)]
 
     def _known(self, question: Question) -> Facts:
         """The facts that answer a question, at the time it asks for."""
@@ -166,6 +186,16 @@ class _Respond:
                 Answer(vocabulary.label(i), vocabulary.key(i), float(score), float(probability), bool(spans), spans)
             )
         return Answers(question.text, question.slot, tuple(rows), self._is_calibrated(question.slot))
+
+    def _explained(self, answers: Answers, asked: Asked, explainer: Explainer) -> Answers:
+        """The same answers with their reasons."""
+        is_predicate = answers.slot == "predicate"
+        vocabulary = self.dataset.predicates if is_predicate else self.dataset.entities
+        ids = (vocabulary.id(row.key) for row in answers)
+        facts: list[Ids] = [(asked.a, i, asked.b) if is_predicate else (asked.a, asked.b, i) for i in ids]
+        reasons = explainer.explain(facts, asked.times)
+        rows = tuple(replace(row, reasons=why) for row, why in zip(answers, reasons, strict=True))
+        return replace(answers, rows=rows)
 
     def _spans(self, known: Facts, answers: Ints, listed: Ints) -> dict[int, list[Span]]:
         """The spans of the listed answers, each in order of time."""
@@ -203,7 +233,17 @@ class _Respond:
             tuple(spans),
             tuple(known),
             self._is_calibrated("time"),
+            reasons=self._time_reasons(question, probabilities, spans),
         )
+
+    def _time_reasons(self, question: Question, probabilities: Floats, spans: Sequence[TimeSpan]) -> Explanation | None:
+        """Why the most probable timestamp of the best span is that; of the whole axis where no span is listed."""
+        if self.explainer is None:
+            return None
+        begin, end = (spans[0].begin, spans[0].end) if spans else (self.labels[0], self.labels[-1])
+        first, last = self.labels.index(begin), self.labels.index(end)
+        t = first + int(probabilities[first : last + 1].argmax())
+        return self.explainer.explain([(question.s, question.p, question.o)], range(t, t + 1), self.labels[t])[0]
 
     def _is_calibrated(self, slot: Slot) -> bool:
         return self.calibration is not None and slot in self.calibration.fits

@@ -30,7 +30,16 @@ from knowwhen.facts.spans import holding
 from knowwhen.facts.table import Bools, Facts, Ints
 from knowwhen.models import TemporalModel
 from knowwhen.query.drawable import Drawable
-from knowwhen.query.scoring import SLOTS, Floats, Slot, rows_at_once, score_rows, time_curves, width_of
+from knowwhen.query.scoring import (
+    SLOTS,
+    Floats,
+    Slot,
+    depends_on_time,
+    rows_at_once,
+    score_rows,
+    time_curves,
+    width_of,
+)
 from knowwhen.query.spans import SPAN_SHARE, grow_spans
 from knowwhen.training.run import write_whole
 
@@ -159,7 +168,7 @@ def draw_questions(
 ) -> Drawn | None:
     """Questions of one kind about facts of a split; None where there are none, or the model has no say in them."""
     width = width_of(slot, model.sizes)
-    if width < 2 or (slot == "time" and not model.temporal):
+    if width < 2 or (slot == "time" and not depends_on_time(model)):
         return None
     some = sample_facts(dataset, split, max(1, min(facts, SCORES // width)), seed)
     if slot == "time":
@@ -234,7 +243,7 @@ def _ids(begin: int, end: int, timestamps: int) -> range:
 def _fit_span_share(model: TemporalModel, dataset: Dataset, temperature: float) -> float:
     """The share of a curve's peak at which predicted spans fit those of valid best, by gaeIOU on average."""
     facts = dataset.valid[is_closed(dataset.valid)][:FACTS]
-    if not model.temporal or not facts.is_interval.any():
+    if not depends_on_time(model) or not facts.is_interval.any():
         return SPAN_SHARE
     _, curves = time_curves(model, facts.subject, facts.predicate, facts.object, temperature)
     at = dataset.timeline.positions

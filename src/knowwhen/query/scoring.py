@@ -53,6 +53,11 @@ def width_of(slot: Slot, sizes: Sizes) -> int:
     return {"predicate": sizes.predicates, "time": sizes.timestamps}.get(slot, sizes.entities)
 
 
+def depends_on_time(model: TemporalModel) -> bool:
+    """Whether scores differ between timestamps: those of a static decomposition do where evidence is added."""
+    return model.temporal or bool(model.evidence_terms())
+
+
 def score_rows(model: TemporalModel, slot: Slot, a: Tensor, b: Tensor, t: Tensor) -> Tensor:  # (b, E) or (b, P)
     """The scores of all answers; inverse predicates are no answers."""
     if slot == "predicate":
