@@ -47,7 +47,7 @@ def test_the_penalties_of_table_3_are_those_of_the_paper():
 
 
 def test_names_that_are_not_the_papers():
-    with pytest.raises(BadRequest, match="the paper has no dataset 'gdelt'; it has icews14"):
+    with pytest.raises(BadRequest, match="the tables have no dataset 'gdelt'; they have icews14"):
         experiments.check_names("dataset", ["gdelt"], paper.DATASETS)
 
 
@@ -78,6 +78,22 @@ def test_an_experiment_that_was_begun_goes_on(small, tmp_path):
     (folder / "config.toml").write_text(config)
     resumed = results.run(small, tmp_path / "half")
     assert resumed.test == whole.test
+
+
+def test_the_baseline_is_a_row_without_training(tmp_path):
+    (planned,) = experiments.table2(["icews05-15"], ["pair-history"], 1, large=True, epochs=3)
+    assert (planned.name, planned.overrides) == ("table2-icews05-15-pair-history-seed0", {"window": 120})
+    small = replace(planned, data="leaders", overrides={"window": None})
+    first = results.run(small, tmp_path)
+    assert (first.row, first.rank, first.epochs) == ("pair-history", 0, 0)
+    assert 0 < first.test["mrr"] < 1 and 0 < first.valid_mrr < 1
+    assert first.settings["weights"]["same time"] > 0
+    assert results.run(small, tmp_path) == first == results.read_all(tmp_path)[0]  # read, not counted again
+    row = report.table2_rows([result(), replace(first, data="icews14")])[2]
+    assert row[:4] == ("icews14", "pair-history", "", "1")
+    assert row[5:7] == ("", "")  # the paper has none
+    page = report.results_page([replace(first, data="icews14")])
+    assert "`knowwhen reproduce table2 --dataset icews14 --model pair-history`" in page
 
 
 def test_valid_chooses_never_test():

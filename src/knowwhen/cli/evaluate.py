@@ -12,21 +12,26 @@ from knowwhen.cli.output import Json
 from knowwhen.cli.progress import count_progress
 from knowwhen.errors import BadRequest
 
+Split = Annotated[str, typer.Option("--split", help="train, valid or test.")]
+Filter = Annotated[
+    str, typer.Option("--filter", help="Other true objects are no rivals when true at the time, ever (static), or raw.")
+]
+Ties = Annotated[str, typer.Option("--ties", help="half, pessimistic or optimistic.")]
+Directions = Annotated[str, typer.Option("--directions", help="both, or objects only.")]
+Times = Annotated[str, typer.Option("--times", help="Where in its span a fact is asked: sample, all, or N.")]
+Seed = Annotated[int, typer.Option("--seed", help="Of sampled times and facts.")]
+Sample = Annotated[int | None, typer.Option("--sample", help="Evaluate that many facts of the split.")]
+
 
 def evaluate(
     run: Annotated[Path, typer.Argument(help="A run's folder, or a saved model's.")],
-    split: Annotated[str, typer.Option("--split", help="train, valid or test.")] = "test",
-    filter: Annotated[
-        str,
-        typer.Option("--filter", help="Other true objects are no rivals when true at the time, ever (static), or raw."),
-    ] = "time",
-    ties: Annotated[str, typer.Option("--ties", help="half, pessimistic or optimistic.")] = "half",
-    directions: Annotated[str, typer.Option("--directions", help="both, or objects only.")] = "both",
-    times: Annotated[
-        str, typer.Option("--times", help="Where in its span a fact is asked: sample, all, or N.")
-    ] = "sample",
-    seed: Annotated[int, typer.Option("--seed", help="Of sampled times and facts.")] = 0,
-    sample: Annotated[int | None, typer.Option("--sample", help="Evaluate that many facts of the split.")] = None,
+    split: Split = "test",
+    filter: Filter = "time",
+    ties: Ties = "half",
+    directions: Directions = "both",
+    times: Times = "sample",
+    seed: Seed = 0,
+    sample: Sample = None,
     time_questions: Annotated[
         bool, typer.Option("--time-questions", help="Also measure (s, p, o, ?), beside trivial baselines.")
     ] = False,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from knowwhen.cli import add, ask, data, demo, evaluate, export, plot, reproduce, train, wikidata
+from knowwhen.cli import add, ask, baseline, data, demo, evaluate, export, plot, reproduce, train, wikidata
 from knowwhen.errors import Interrupted, KnowwhenError
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app.add_typer(wikidata.app, name="wikidata")
 app.command()(train.train)
 app.command()(train.info)
 app.command()(evaluate.evaluate)
+app.command()(baseline.baseline)
 app.command()(ask.ask)
 app.command()(add.add)
 app.command()(plot.plot)

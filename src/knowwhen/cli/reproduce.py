@@ -32,7 +32,8 @@ def reproduce(
         list[str] | None, typer.Option("--dataset", help="icews14, icews05-15 or yago15k; may be repeated.")
     ] = None,
     model: Annotated[
-        list[str] | None, typer.Option("--model", help="complex, tcomplex or tntcomplex; may be repeated.")
+        list[str] | None,
+        typer.Option("--model", help="complex, tcomplex, tntcomplex, or pair-history to count; may be repeated."),
     ] = None,
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Runs of each row, with seeds 0, 1, …")] = 1,
     large: Annotated[bool, typer.Option("--large", help="At ten times the base ranks.")] = False,
@@ -55,7 +56,7 @@ def reproduce(
 
     datasets, models = dataset or list(paper.DATASETS), model or list(paper.MODELS)
     experiments.check_names("dataset", datasets, paper.DATASETS)
-    experiments.check_names("model", models, paper.MODELS)
+    experiments.check_names("model", models, (*paper.MODELS, experiments.BASELINE))
     first = (dataset or ["icews14"])[0]
     plans: dict[Table, Callable[[], list[experiments.Experiment]]] = {
         Table.TABLE2: lambda: experiments.table2(datasets, models, seeds, large, epochs),

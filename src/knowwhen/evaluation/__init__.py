@@ -2,6 +2,7 @@
 
 from knowwhen.evaluation.evaluate import evaluate, evaluate_times
 from knowwhen.evaluation.metrics import Metrics, RankScores, summarise
+from knowwhen.evaluation.pair_history import PairCounts
 from knowwhen.evaluation.protocol import Protocol
 from knowwhen.evaluation.queries import Queries, ask
 from knowwhen.evaluation.ranking import Ranks, rank_objects
@@ -10,6 +11,7 @@ from knowwhen.evaluation.times import TimeMetrics, TimeScores
 
 __all__ = [
     "Metrics",
+    "PairCounts",
     "Protocol",
     "Queries",
     "RankScores",

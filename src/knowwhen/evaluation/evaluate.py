@@ -10,7 +10,7 @@ from knowwhen.evaluation.baselines import Scores, TimeScorer, median_span, neare
 from knowwhen.evaluation.metrics import Metrics, kinds_of, summarise
 from knowwhen.evaluation.protocol import Protocol
 from knowwhen.evaluation.queries import ask
-from knowwhen.evaluation.ranking import Progress, rank_objects
+from knowwhen.evaluation.ranking import ObjectScorer, Progress, rank_objects
 from knowwhen.evaluation.support import supports
 from knowwhen.evaluation.times import KnownTimes, TimeMetrics, TimeTask, is_closed
 from knowwhen.facts.dataset import Dataset
@@ -21,7 +21,7 @@ THRESHOLD_FACTS = 20_000  # enough for a mean by predicate, where train stands i
 
 
 def evaluate(
-    model: TemporalModel,
+    model: ObjectScorer,
     dataset: Dataset,
     split: str = "test",
     protocol: Protocol | None = None,

@@ -14,6 +14,7 @@ Naive equivalent for one query: `rivals = [score[e] for e in entities if e is no
 from __future__ import annotations
 
 import math
+import typing
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -27,7 +28,7 @@ from knowwhen.evaluation.protocol import Protocol, Ties
 from knowwhen.evaluation.queries import Floats, Queries
 from knowwhen.facts.known import KnownFacts
 from knowwhen.facts.table import Bools, Facts, Ints
-from knowwhen.models import TemporalModel
+from knowwhen.models import Sizes, TemporalModel
 
 Progress = Callable[[int, int], None]
 """Called with what is done and what there is."""
@@ -36,6 +37,17 @@ BATCH = 256  # queries at once, fewer where SCORE_BYTES says so
 SCORE_BYTES = 192 << 20  # the scores of a batch, whatever the number of entities
 TILE_BYTES = 12 << 20  # scores that are compared at once: in L3, with as many bytes for the outcome
 TIES: dict[Ties, float] = {"half": 0.5, "pessimistic": 1.0, "optimistic": 0.0}
+
+
+class ObjectScorer(typing.Protocol):
+    """All that ranking needs: a model, or anything else that scores every entity as an answer."""
+
+    name: typing.ClassVar[str]
+
+    @property
+    def sizes(self) -> Sizes: ...
+
+    def score_objects(self, s: Tensor, p: Tensor, t: Tensor) -> Tensor: ...  # (b, E), finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +70,7 @@ class Ranks:
 
 
 def rank_objects(
-    model: TemporalModel,
+    model: ObjectScorer,
     facts: Facts,
     queries: Queries,
     known: KnownFacts,
@@ -76,7 +88,7 @@ def rank_objects(
     for rows in batches(len(queries), room.batch):
         part = queries[rows]
         scores = ScoreTiles.of(model, part, room)
-        for column, found in zip(counts, scores.count_rivals(part.o, *_left_out(part, known, protocol)), strict=True):
+        for column, found in zip(counts, scores.count_rivals(part.o, *left_out(part, known, protocol)), strict=True):
             column[rows] = found.cpu().numpy()
         if progress:
             progress(rows.stop, len(queries))
@@ -84,7 +96,7 @@ def rank_objects(
     return Ranks(queries, facts, better, equal, _unseen(facts, seen)[queries.fact], protocol)
 
 
-def _left_out(queries: Queries, known: KnownFacts, protocol: Protocol) -> tuple[Ints, Ints]:
+def left_out(queries: Queries, known: KnownFacts, protocol: Protocol) -> tuple[Ints, Ints]:
     """Distinct pairs (row, entity) that are no rivals, apart from the answer itself."""
     if protocol.filter == "raw":
         return np.empty(0, np.int64), np.empty(0, np.int64)
@@ -118,8 +130,9 @@ class Room:
     compared: Tensor  # (batch * width,), float32 whatever the scores are: their sums are whole numbers
 
     @classmethod
-    def of(cls, model: TemporalModel) -> Room:
-        E, table = model.sizes.entities, model.candidates()
+    def of(cls, model: ObjectScorer) -> Room:
+        E = model.sizes.entities
+        table = model.candidates() if isinstance(model, TemporalModel) else torch.empty(0)  # for its type and device
         bytes_each = table.element_size()
         batch = max(1, min(BATCH, SCORE_BYTES // (bytes_each * E)))
         width = math.ceil(E / math.ceil(batch * E * bytes_each / TILE_BYTES))
@@ -140,12 +153,12 @@ class ScoreTiles:
 
     @classmethod
     @torch.no_grad()
-    def of(cls, model: TemporalModel, queries: Queries, room: Room) -> ScoreTiles:
+    def of(cls, model: ObjectScorer, queries: Queries, room: Room) -> ScoreTiles:
         """The scores of all entities as answers to the queries."""
         b, E, device = len(queries), model.sizes.entities, room.scores.device
         s, p, t = (torch.from_numpy(column).to(device) for column in (queries.s, queries.p, queries.t))
-        if type(model).score_objects is TemporalModel.score_objects:
-            scores = cls.product(model.query(s, p, t), model.candidates(), room, model.name)
+        if isinstance(model, TemporalModel) and type(model).score_objects is TemporalModel.score_objects:
+            scores = cls.product(model.whole_query(s, p, t), model.candidates(), room, model.name)
             cells = model.cells(s, p, t)
             if cells is not None:
                 scores.add(*cells)

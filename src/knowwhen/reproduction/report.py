@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from knowwhen.models.budget import de_simple_parameter_count, paper_parameter_count, paper_rank
 from knowwhen.reproduction import paper
+from knowwhen.reproduction.experiments import BASELINE
 from knowwhen.reproduction.results import Result, chosen
 
 Row = Sequence[str]
@@ -25,11 +26,12 @@ def params_rows() -> list[Row]:
 
 
 def table2_rows(results: Sequence[Result]) -> list[Row]:
-    """Ours beside the paper's, seeds of one row as mean ± standard deviation."""
+    """Ours beside the paper's, seeds of one row as mean ± standard deviation; then the baseline, which is only ours."""
     header = ("dataset", "model", "rank", "seeds", "test MRR", "paper", "difference", "Hits@1", "Hits@3", "Hits@10")
     rows: list[Row] = [header]
-    for (data, model, large), printed in paper.TABLE2.items():
-        name = model + ("-x10" if large else "")
+    known = {(data, model + ("-x10" if large else "")): row.mrr for (data, model, large), row in paper.TABLE2.items()}
+    for data, name in [*known, *((data, BASELINE) for data in paper.DATASETS)]:
+        printed = known.get((data, name))
         seeds = [r for r in results if (r.table, r.data, r.row) == ("table2", data, name)]
         if seeds:
             mrr = statistics.mean(r.test["mrr"] for r in seeds)
@@ -37,10 +39,8 @@ def table2_rows(results: Sequence[Result]) -> list[Row]:
             shown = f"{mrr:.4f}" + (
                 f" ± {statistics.stdev(r.test['mrr'] for r in seeds):.4f}" if len(seeds) > 1 else ""
             )
-            difference = f"{mrr - printed.mrr:+.3f}"
-            rows.append(
-                (data, name, str(seeds[0].rank), str(len(seeds)), shown, f"{printed.mrr:.2f}", difference, *hits)
-            )
+            beside = ("", "") if printed is None else (f"{printed:.2f}", f"{mrr - printed:+.3f}")
+            rows.append((data, name, str(seeds[0].rank or ""), str(len(seeds)), shown, *beside, *hits))
     return rows
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from knowwhen.evaluation import Protocol
+from knowwhen.evaluation import Metrics, PairCounts, Protocol, evaluate
 from knowwhen.facts.catalog import load
-from knowwhen.reproduction.experiments import Experiment
+from knowwhen.reproduction.experiments import BASELINE, Experiment
 from knowwhen.trained import TrainedModel, train
 from knowwhen.training.run import write_whole
 from knowwhen.training.session import TrainingProgress
@@ -49,12 +50,18 @@ def run(experiment: Experiment, runs: Path, progress: TrainingProgress | None = 
     done = read(folder)
     if done is not None:
         return done
+    if experiment.row == BASELINE:
+        folder.mkdir(parents=True, exist_ok=True)
+        return _keep(measure_baseline(experiment), folder)
     begun = (folder / "config.toml").is_file()
     data = None if begun else load(experiment.data)
     recipe = None if begun else experiment.recipe
     overrides = {} if begun else experiment.settings
     trained = train(data, recipe, run=folder, resume=True, progress=progress, overrides=overrides)
-    result = measure(experiment, trained, folder)
+    return _keep(measure(experiment, trained, folder), folder)
+
+
+def _keep(result: Result, folder: Path) -> Result:
     write_whole(folder / FILE, (json.dumps(asdict(result), indent=1) + "\n").encode())
     return result
 
@@ -66,7 +73,6 @@ def measure(experiment: Experiment, trained: TrainedModel, folder: Path) -> Resu
         trained.evaluate_times("test").to_dict() if experiment.table == "wikidata" and trained.model.temporal else None
     )
     info = trained.info()
-    values = metrics.to_dict()
     return Result(
         experiment.table,
         experiment.row,
@@ -74,7 +80,7 @@ def measure(experiment: Experiment, trained: TrainedModel, folder: Path) -> Resu
         experiment.seed,
         experiment.choice,
         info["best_valid_mrr"],
-        {key: values[key] for key in ("mrr", "hits@1", "hits@3", "hits@10", "count", "protocol")},
+        _scores(metrics),
         metrics.t_mrr,
         metrics.nt_mrr,
         timed,
@@ -83,10 +89,48 @@ def measure(experiment: Experiment, trained: TrainedModel, folder: Path) -> Resu
         info["epochs"],
         round(_seconds(folder) / 60, 1),
         {"recipe": experiment.recipe, **experiment.settings},
-        _commit(),
-        os.cpu_count() or 1,
-        round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
+        *_where(),
     )
+
+
+def measure_baseline(experiment: Experiment) -> Result:
+    """The scores of counting, whose weights valid has chosen; the rank is 0, for there are no embeddings."""
+    began = time.monotonic()
+    data, window = load(experiment.data), experiment.overrides.get("window")
+    assert window is None or isinstance(window, int)
+    counts = PairCounts.tune(data, window, experiment.seed)
+    valid, test = (evaluate(counts, data, split) for split in ("valid", "test"))
+    weights = int((counts.weights > 0).sum())
+    minutes = round((time.monotonic() - began) / 60, 1)
+    return Result(
+        experiment.table,
+        experiment.row,
+        experiment.data,
+        experiment.seed,
+        experiment.choice,
+        valid.mrr,
+        _scores(test),
+        test.t_mrr,
+        test.nt_mrr,
+        None,
+        0,
+        weights,
+        0,
+        minutes,
+        counts.to_dict(),
+        *_where(),
+    )
+
+
+def _scores(metrics: Metrics) -> dict[str, Any]:
+    values = metrics.to_dict()
+    return {key: values[key] for key in ("mrr", "hits@1", "hits@3", "hits@10", "count", "protocol")}
+
+
+def _where() -> tuple[str, int, int]:
+    """Commit, cores and gigabytes of memory."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return _commit(), os.cpu_count() or 1, round(memory / 2**30)
 
 
 def read(folder: Path) -> Result | None:
