@@ -1,7 +1,7 @@
 """A whole training step against its limit, the three matrix products alone at the same shapes.
 
     python -m benchmarks.training --data ../shared/data/icews14 --rank 156 [--precision bf16] [--model tntcomplex]
-    python -m benchmarks.training --evidence [--window 120]           also steps with pair history, in the same turns
+    python -m benchmarks.training --evidence pair_history [--window 120]    also steps with it, in the same turns
     python -m benchmarks.training --entities 432715 --rank 100        random facts at the size of the paper's Wikidata
 
 Prints one JSON object; `share` is limit / step, `with_evidence` is step / step with evidence, all measured in this
@@ -75,10 +75,11 @@ def measure(
     dtype = torch.bfloat16 if config.training.precision == "bf16" else torch.float32
     jobs = {"step": step, **limit_jobs(b, E, d, dtype)}
     if positions is not None:
-        chosen = config.evidence
-        settings = EvidenceSettings(Lags(chosen.lags), chosen.width, chosen.window, chosen.cap)
-        evident = model_named(config.model.name)(sizes, config.model.rank).add_evidence(settings)
-        evident.recall(settings.history(facts, sizes, positions))
+        evident = model_named(config.model.name)(sizes, config.model.rank)
+        for term in config.model.evidence:
+            settings = EvidenceSettings(Lags(config.evidence.lags), *config.evidence.settings_of(term))
+            evident.add_evidence(term, settings)
+        evident.recall(facts, positions)
         jobs["evident"] = steps_of(evident, facts, config)
     taken = seconds_in_turns(jobs, repeat)
     steps, with_evidence = taken.pop("step"), taken.pop("evident", None)
@@ -111,7 +112,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=1000)
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
     parser.add_argument("--repeat", type=int, default=15)
-    parser.add_argument("--evidence", action="store_true", help="also measure steps with pair history")
+    parser.add_argument("--evidence", nargs="*", default=[], help="also measure steps with these terms: pair_history …")
     parser.add_argument("--window", type=int, default=0, help="of the history, in units of the time axis; 0: all")
     options = parser.parse_args()
     config = read_config(
@@ -122,6 +123,7 @@ def main() -> None:
             "training.precision": options.precision,
             "training.batch_size": options.batch,
             "evidence.window": options.window,
+            "model.evidence": options.evidence,
         },
     )
     positions = None

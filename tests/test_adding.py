@@ -88,7 +88,7 @@ def test_a_new_predicate_needs_training(tmp_path):
 @given(st.sampled_from(sorted(MODELS)), st.booleans())
 def test_a_grown_model_scores_what_it_knew_the_same(name, undated):
     sizes = Sizes(4, 2, 3, undated)
-    model = MODELS[name](sizes, 3).add_evidence(EvidenceSettings(Lags((1,)), 2))
+    model = MODELS[name](sizes, 3).add_evidence("context", EvidenceSettings(Lags((1,)), 2))
     model.initialise(torch.Generator().manual_seed(0))
     larger = grown(model, replace(sizes, entities=6, timestamps=5), np.array([0, 1, 1, 2, 2]))
     s, p, o, t = (torch.randint(n, (20,)) for n in (4, 4, 4, 3))

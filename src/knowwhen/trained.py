@@ -367,18 +367,16 @@ def _new_model(config: Config, dataset: Dataset) -> TemporalModel:
         undated_row=config.model.undated == "own",
     )
     model = model_named(config.model.name)(sizes, config.model.rank)
-    settings = config.evidence
-    for _ in config.model.evidence:
-        model.add_evidence(EvidenceSettings(Lags(settings.lags), settings.width, settings.window, settings.cap))
+    for term in config.model.evidence:
+        width, window = config.evidence.settings_of(term)
+        settings = EvidenceSettings(Lags(config.evidence.lags), width, window, config.evidence.cap)
+        model.add_evidence(term, settings)
     return model
 
 
 def _recalling(model: TemporalModel, dataset: Dataset) -> TemporalModel:
     """The model with the facts of train, and those added since, as its history; valid and test are never in it."""
-    facts = Facts.concatenate(dataset.train, dataset.added)
-    for term in model.evidence_terms():
-        term.recall(term.settings.history(facts, model.sizes, dataset.timeline.positions))
-    return model
+    return model.recall(Facts.concatenate(dataset.train, dataset.added), dataset.timeline.positions)
 
 
 def model_card(trained: TrainedModel) -> str:

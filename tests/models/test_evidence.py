@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from knowwhen.facts.history import History, Lags
+from knowwhen.facts.history import Lags
 from knowwhen.facts.table import OPEN, Facts
-from knowwhen.models import MODELS, EvidenceSettings, Sizes
+from knowwhen.models import EVIDENCE, MODELS, EvidenceSettings, Sizes
 from knowwhen.models import evidence as module
+from knowwhen.models.algebra import as_complex
 
 LAGS = Lags((1, 3))
 SIZES = Sizes(entities=4, predicates=2, timestamps=5, undated_row=True)
@@ -23,15 +24,15 @@ def facts_of(rows):
     return Facts(*np.array(rows, np.int64).reshape(-1, 5).T.copy())
 
 
-def model_with(rows, name="tntcomplex", seed=0, window=None, cap=None):
+def model_with(rows, name="tntcomplex", seed=0, window=0, cap=0, terms=tuple(EVIDENCE)):
     generator = torch.Generator().manual_seed(seed)
     model = MODELS[name](SIZES, rank=2).double()
-    model.add_evidence(EvidenceSettings(LAGS, width=3)).double()
+    for term in terms:
+        model.add_evidence(term, EvidenceSettings(LAGS, 3, window, cap)).double()
     with torch.no_grad():
         for table in model.parameters():
             table.copy_(torch.randn(table.shape, generator=generator, dtype=torch.float64))
-    model.recall(History(facts_of(rows), 4, 2, POSITIONS, lags=LAGS, window=window, cap=cap))
-    return model
+    return model.recall(facts_of(rows), POSITIONS)
 
 
 def lag_of(begin, end, t):
@@ -47,22 +48,37 @@ def lag_of(begin, end, t):
     return step if begin > POSITIONS[t] or step == 0 else step + 3
 
 
-def naive_evidence(term, rows):  # (E, 2P, E, T + 1)
-    """H[s, p, o, t] = a_p log(1 + Σ exp⟨U[lag, p'], V[p]⟩ / e_p) over the facts that are not asked for."""
+def naive_weights(term, rows):  # (E, 2P, E, T + 1)
+    """Σ exp⟨U[lag, p'], V[p]⟩ over the facts (s, p', o) that are not asked for."""
     P, R = SIZES.predicates, 2 * SIZES.predicates
-    H = torch.zeros(SIZES.entities, R, SIZES.entities, SIZES.timestamps + 1, dtype=torch.float64)
-    both = [*rows, *((o, p + P, s, b, e) for s, p, o, b, e in rows)]
-    for s, p, o, t in np.ndindex(*H.shape):
-        total = torch.zeros((), dtype=torch.float64)
-        for s2, p2, o2, begin, end in both:
-            if (s2, o2) != (s, o):
-                continue
+    W = torch.zeros(SIZES.entities, R, SIZES.entities, SIZES.timestamps + 1, dtype=torch.float64)
+    for s, p, o, begin, end in [*rows, *((o, p + P, s, b, e) for s, p, o, b, e in rows)]:
+        for asked, t in np.ndindex(R, SIZES.timestamps + 1):
             lag = lag_of(begin, end, t)
-            if lag in (0, LAGS.undated_fact) and (p2 == p or (s == o and p2 == (p + P) % R)):
+            if lag in (0, LAGS.undated_fact) and (asked == p or (s == o and asked == (p + P) % R)):
                 continue
-            total = total + (term.lagged[lag * R + p2] @ term.asked[p]).exp()
-        H[s, p, o, t] = term.strength[p] * torch.log1p(total / term.scale[p].exp())
-    return H
+            cell = torch.zeros_like(W)
+            cell[s, asked, o, t] = 1
+            W = W + cell * (term.lagged[lag * R + p] @ term.asked[asked]).exp()
+    return W
+
+
+def naive_evidence(model, rows):  # (E, 2P, E, T + 1)
+    """The terms by their definitions: a log(1 + W / (e + c Σ_x W_x)), and ⟨m ⊙ Σ_x W_x u_x / (1 + Σ_x W_x), ū_o⟩."""
+    found = torch.zeros((), dtype=torch.float64)
+    for name, term in model.evidence.items():
+        W = naive_weights(term, rows)
+        if name == "pair_history":
+            a, e, c = (x[:, None, None] for x in (term.strength, term.scale.exp(), term.share.exp()))
+            found = found + a * torch.log1p(W / (e + c * W.sum(2, keepdim=True)))
+            continue
+        shares = W / (1 + W.sum(2, keepdim=True))
+        u, m = model.candidates().detach(), term.turned
+        if model.is_complex:
+            u, m = as_complex(u), as_complex(m)
+        shares = shares.to(u.dtype)
+        found = found + torch.einsum("spxt,xr,pr,or->spot", shares, u, m, u.conj()).real
+    return found
 
 
 ENDS = st.one_of(st.just(OPEN), st.integers(0, 4))
@@ -77,7 +93,7 @@ ROWS = st.lists(
 @given(ROWS, st.sampled_from(sorted(MODELS)), st.integers(0, 99))
 def test_every_scorer_is_the_decomposition_plus_evidence(rows, name, seed):
     model = model_with(rows, name, seed)
-    H = naive_evidence(model.evidence["pair_history"], rows).detach()
+    H = naive_evidence(model, rows).detach()
     grid = [torch.from_numpy(ids.ravel()) for ids in np.indices(H.shape[:2] + H.shape[3:])]  # every (s, p, t)
     s, p, t = grid
     dense = model.query(s, p, t) @ model.candidates().mT
@@ -93,7 +109,7 @@ def test_every_scorer_is_the_decomposition_plus_evidence(rows, name, seed):
     assert_close(model.score_timestamps(s, p, o), dense + H[s, p, o, : SIZES.timestamps])
 
 
-@given(ROWS, st.sampled_from([None, 0, 2]), st.sampled_from([None, 1, 3]))
+@given(ROWS, st.sampled_from([0, 1, 2]), st.sampled_from([0, 1, 3]))
 def test_scorers_agree_within_windows_and_caps(rows, window, cap):
     model = model_with(rows, window=window, cap=cap)
     s, p, t = (torch.from_numpy(ids.ravel()) for ids in np.indices((4, 4, 5)))
@@ -110,15 +126,17 @@ QUERIES = [torch.tensor(ids) for ids in ([0, 0, 1, 2], [0, 3, 1, 0], [1, 2, 2, 3
 
 
 @pytest.mark.parametrize("table", [0, module.TABLE], ids=["one by one", "all at once"])
-def test_gradients_are_those_of_the_definition(monkeypatch, table):
+@pytest.mark.parametrize("name", ["unioncomplex", "cp"])
+def test_gradients_are_those_of_the_definition(monkeypatch, table, name):
     monkeypatch.setattr(module, "TABLE", table)
-    model = model_with(ROW)
-    term = model.evidence["pair_history"]
+    model = model_with(ROW, name)
     s, p, _, t = QUERIES
-    rows, objects, values = term.objects(s, p, t)
-    dense = torch.zeros(4, 4, dtype=torch.float64).index_put((rows, objects), values, accumulate=True)
-    ours = torch.autograd.grad(dense.square().sum(), list(term.parameters()))
-    naive = torch.autograd.grad(naive_evidence(term, ROW)[s, p, :, t].square().sum(), list(term.parameters()))
+    evidence = model.score_objects(s, p, t) - (model.query(s, p, t) @ model.candidates().mT)
+    evidence.square().sum().backward()
+    ours = [table.grad for table in model.evidence.parameters()]
+    naive = torch.autograd.grad(
+        naive_evidence(model, ROW)[s, p, :, t].square().sum(), list(model.evidence.parameters())
+    )
     for mine, theirs in zip(ours, naive, strict=True):
         assert_close(mine, theirs)
 
@@ -127,10 +145,11 @@ def test_cells_are_few_where_the_window_is_narrow():
     """A subject with many partners, of which one is near: no cell for each of the others."""
     sizes = Sizes(entities=3000, predicates=1, timestamps=3000)
     rows = [(0, 0, i, i, i) for i in range(1, 3000)]
-    term = module.PairHistory(sizes, EvidenceSettings(LAGS, 2))
+    settings = EvidenceSettings(LAGS, 2, window=1)
+    term = module.PairHistory(sizes, 4, is_complex=True, settings=settings)
     term.initialise(torch.Generator().manual_seed(0))
-    term.recall(History(facts_of(rows), 3000, 1, np.arange(3000), lags=LAGS, window=1))
-    found = term.objects(*(torch.tensor([i]) for i in (0, 1, 50)))
+    term.recall(settings.history(facts_of(rows), sizes, np.arange(3000)))
+    found = term.cells(*(torch.tensor([i]) for i in (0, 1, 50)))
     assert [column.tolist() for column in found[:2]] == [[0, 0, 0], [49, 50, 51]]
 
 
@@ -138,30 +157,36 @@ def test_a_fact_whose_only_support_is_itself_has_none():
     model = model_with([(0, 0, 1, 2, 2)])
     for s, p, o in ((0, 0, 1), (1, 2, 0)):  # from both sides
         query = [torch.tensor([i]) for i in (s, p, o, 2)]
-        assert model.evidence["pair_history"].score(*query) == 0
+        assert model.score(*query) == model.decomposition(*query)
     other = [torch.tensor([i]) for i in (0, 1, 1, 2)]
-    assert model.evidence["pair_history"].score(*other) != 0  # another predicate on that day
+    assert model.score(*other) != model.decomposition(*other)  # another predicate on that day
 
 
-def test_reasons_add_up_to_the_score():
-    model = model_with([*ROW, (0, 1, 1, 4, 4), (1, 1, 0, 3, 3)])
-    term = model.evidence["pair_history"]
+@pytest.mark.parametrize("name", sorted(EVIDENCE))
+@pytest.mark.parametrize("model_name", ["tntcomplex", "distmult"])
+def test_reasons_add_up_to_the_score(name, model_name):
+    model = model_with([*ROW, (0, 1, 1, 4, 4), (1, 1, 0, 3, 3)], model_name, terms=[name])
+    term, candidates = model.evidence[name], model.candidates()
     query = [torch.tensor([i]) for i in (0, 0, 1, 1)]
-    reasons = term.reasons(0, 0, 1, 1)
-    assert [reason.fact for reason in reasons] != [] and 0 not in [reason.fact for reason in reasons]  # 0 is asked for
-    assert sum(reason.value for reason in reasons) == pytest.approx(term.score(*query).item())
+    reasons = term.reasons(0, 0, 1, 1, candidates)
+    assert reasons and 0 not in [reason.fact for reason in reasons]  # 0 is asked for
+    assert sum(reason.value for reason in reasons) == pytest.approx(term.score(*query, candidates).item())
     assert [abs(r.value) for r in reasons] == sorted((abs(r.value) for r in reasons), reverse=True)
-    assert term.reasons(2, 0, 3, 0) == []
+    alone = model_with([(0, 0, 1, 1, 1)], model_name, terms=[name])
+    assert alone.evidence[name].reasons(0, 0, 1, 1, alone.candidates()) == []
 
 
 def test_evidence_begins_as_the_logarithm_of_a_count():
-    model = MODELS["complex"](SIZES, 2).add_evidence(EvidenceSettings(LAGS, 8)).initialise(torch.Generator())
-    model.recall(History(facts_of([(0, 0, 1, i, i) for i in range(4)]), 4, 2, POSITIONS, lags=LAGS))
+    model = MODELS["complex"](SIZES, 2).add_evidence("pair_history", EvidenceSettings(LAGS, 8))
+    model.initialise(torch.Generator()).recall(facts_of([(0, 0, 1, i, i) for i in range(4)]), POSITIONS)
     query = [torch.tensor([i]) for i in (0, 1, 1, 3)]
-    assert model.evidence["pair_history"].score(*query).item() == pytest.approx(math.log(5), abs=0.2)
+    assert model.evidence["pair_history"].score(*query, model.candidates()).item() == pytest.approx(
+        math.log(5), abs=0.2
+    )
 
 
 def test_without_evidence_nothing_is_added():
     model = MODELS["complex"](SIZES, 2).initialise(torch.Generator())
     assert model.cells(*QUERIES[:3]) is None
-    model.recall(History(facts_of([]), 4, 2, POSITIONS, lags=LAGS))  # nothing to tell
+    assert model.whole_query(*QUERIES[:3]).equal(model.query(*QUERIES[:3]))
+    model.recall(facts_of([]), POSITIONS)  # nothing to tell

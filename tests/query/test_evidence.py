@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from knowwhen.facts.history import History, Lags
+from knowwhen.facts.history import Lags
 from knowwhen.facts.table import OPEN
-from knowwhen.models import EvidenceSettings
+from knowwhen.models import EVIDENCE, EvidenceSettings
 from knowwhen.query import Answer, Answers, Explanation, FactShare, TimeAnswers, TimeSpan, ask, ask_batch, evidence
 
 ALL = 100
@@ -42,17 +42,16 @@ QUESTIONS = [
 WHEN = ("Ada", "leads", "Bob", "?")
 
 
-def explained(world, rows=FACTS, name="tntcomplex", *, undated_row=False, seed=0, cap=None):
+def explained(world, rows=FACTS, name="tntcomplex", *, undated_row=False, seed=0, cap=0, terms=tuple(EVIDENCE)):
     """A model with evidence whose scores are random, and its data."""
     data, model = world.dataset(train=rows), world.model(name, undated_row, seed)
-    model.add_evidence(EvidenceSettings(LAGS, width=3)).double()
+    for term in terms:
+        model.add_evidence(term, EvidenceSettings(LAGS, width=3, cap=cap)).double()
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for table in model.evidence.parameters():
             table.copy_(torch.randn(table.shape, generator=generator))
-    sizes = model.sizes
-    model.recall(History(data.train, sizes.entities, sizes.predicates, data.timeline.positions, lags=LAGS, cap=cap))
-    return model, data
+    return model.recall(data.train, data.timeline.positions), data
 
 
 def told(data):
@@ -130,12 +129,12 @@ def test_a_model_as_it_is_trained_adds_up_to_float_precision(world):
 
 
 def test_shares_are_those_of_decomposition_and_facts(world):
-    model, data = explained(world)
+    model, data = explained(world, terms=["pair_history"])
     found = ask(model, data, "Ada", "leads", "?", "2000..2001", top=ALL, explain=True)
     why = reasons_of(found, "Bob")
     term, values = model.evidence["pair_history"], {}
     for t in (0, 1):
-        for reason in term.reasons(0, 1, 1, t):
+        for reason in term.reasons(0, 1, 1, t, model.candidates()):
             values[reason.fact] = values.get(reason.fact, 0) + reason.value / 2
     s, p, o, t = (torch.tensor(ids) for ids in ([0, 0], [1, 1], [1, 1], [0, 1]))
     assert why.decomposition == pytest.approx(model.decomposition(s, p, o, t).mean().item())

@@ -6,7 +6,7 @@ from knowwhen.errors import BadRequest, did_you_mean
 from knowwhen.models.base import Factor, TemporalModel
 from knowwhen.models.complex import ComplEx
 from knowwhen.models.cp import CP, DistMult
-from knowwhen.models.evidence import EvidenceSettings
+from knowwhen.models.evidence import EVIDENCE, EvidenceSettings
 from knowwhen.models.sizes import Sizes
 from knowwhen.models.tcomplex import TComplEx
 from knowwhen.models.tntcomplex import TNTComplEx
@@ -16,6 +16,7 @@ __all__ = [
     "CP",
     "ComplEx",
     "DistMult",
+    "EVIDENCE",
     "EvidenceSettings",
     "Factor",
     "MODELS",

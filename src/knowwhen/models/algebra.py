@@ -42,7 +42,7 @@ class _Lookup(torch.autograd.Function):
 
 
 def as_complex(rows: Tensor) -> Tensor:  # (…, 2r) real -> (…, r) complex, no copy
-    return torch.view_as_complex(rows.view(*rows.shape[:-1], -1, 2))
+    return torch.view_as_complex(rows.view(*rows.shape[:-1], rows.shape[-1] // 2, 2))
 
 
 def as_real(rows: Tensor) -> Tensor:  # (…, r) complex -> (…, 2r) real

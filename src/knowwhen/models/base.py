@@ -10,9 +10,9 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from knowwhen.facts.history import History
+from knowwhen.facts.table import Facts, Ints
 from knowwhen.models.algebra import Cells, as_complex, lookup
-from knowwhen.models.evidence import EvidenceSettings, PairHistory
+from knowwhen.models.evidence import EVIDENCE, EvidenceSettings, EvidenceTerm
 from knowwhen.models.sizes import Sizes
 
 INITIAL_SCALE = 1e-2
@@ -35,6 +35,7 @@ class TemporalModel(nn.Module, ABC):
 
     name: ClassVar[str]  # in MODELS and configurations
     temporal: ClassVar[bool]  # whether scores depend on t
+    is_complex: ClassVar[bool] = True  # whether rows are views of complex ones
     formula: ClassVar[str]  # as `knowwhen models` prints it
 
     def __init__(self, sizes: Sizes, rank: int) -> None:
@@ -54,18 +55,20 @@ class TemporalModel(nn.Module, ABC):
             term.initialise(generator)
         return self
 
-    def add_evidence(self, settings: EvidenceSettings) -> TemporalModel:
-        """Puts the term of pair histories on top; returns the model."""
-        self.evidence[PairHistory.name] = PairHistory(self.sizes, settings)
+    def add_evidence(self, name: str, settings: EvidenceSettings) -> TemporalModel:
+        """Puts an evidence term on top; returns the model."""
+        dimension = self.candidates().shape[1]
+        self.evidence[name] = EVIDENCE[name](self.sizes, dimension, self.is_complex, settings)
         return self
 
-    def evidence_terms(self) -> list[PairHistory]:
-        return [term for term in self.evidence.values() if isinstance(term, PairHistory)]
+    def evidence_terms(self) -> list[EvidenceTerm]:
+        return [term for term in self.evidence.values() if isinstance(term, EvidenceTerm)]
 
-    def recall(self, history: History) -> None:
-        """Takes the facts that are evidence from here on; without evidence terms, nothing happens."""
+    def recall(self, facts: Facts, positions: Ints) -> TemporalModel:
+        """Takes facts as evidence from here on, positions being those of the timeline; returns the model."""
         for term in self.evidence_terms():
-            term.recall(history)
+            term.recall(term.settings.history(facts, self.sizes, positions))
+        return self
 
     @classmethod
     @abstractmethod
@@ -92,9 +95,13 @@ class TemporalModel(nn.Module, ABC):
     def separate_factors(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor) -> list[Factor]:
         """The factors of the order-4 tensor, each for itself: those of Δ^p."""
 
+    def evidence_factors(self, p: Tensor) -> list[Factor]:
+        """What evidence terms add to the factors of either penalty."""
+        return [Factor(1, rows) for term in self.evidence_terms() for rows in term.factors(p)]
+
     def score(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor) -> Tensor:  # (b,)
         """X[s, p, o, t]."""
-        terms = (term.score(s, p, o, t) for term in self.evidence_terms())
+        terms = (term.score(s, p, o, t, self.candidates()) for term in self.evidence_terms())
         return sum(terms, start=self.decomposition(s, p, o, t))
 
     def decomposition(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor) -> Tensor:  # (b,)
@@ -103,13 +110,21 @@ class TemporalModel(nn.Module, ABC):
 
     def score_objects(self, s: Tensor, p: Tensor, t: Tensor) -> Tensor:  # (b, E)
         """X[s, p, :, t]."""
-        scores = self.query(s, p, t) @ self.candidates().mT
+        scores = self.whole_query(s, p, t) @ self.candidates().mT
         cells = self.cells(s, p, t)
         return scores if cells is None else scores.index_put(cells[:2], cells[2], accumulate=True)
 
+    def whole_query(self, s: Tensor, p: Tensor, t: Tensor) -> Tensor:  # (b, d)
+        """The query with what evidence adds to it."""
+        query = self.query(s, p, t)
+        for term in self.evidence_terms():
+            shift = term.shift(s, p, t, self.candidates())
+            query = query if shift is None else query + shift
+        return query
+
     def cells(self, s: Tensor, p: Tensor, t: Tensor) -> Cells | None:
-        """What evidence adds to the product of queries and candidates; None: there is none."""
-        found = [term.objects(s, p, t) for term in self.evidence_terms()]
+        """What evidence adds to the product of whole queries and candidates; None: there is none."""
+        found = [cells for term in self.evidence_terms() if (cells := term.cells(s, p, t)) is not None]
         if not found:
             return None
         rows, objects, values = (torch.cat(parts) for parts in zip(*found, strict=True))
@@ -119,11 +134,12 @@ class TemporalModel(nn.Module, ABC):
         """X[s, p, o, :] along the time axis."""
         varying, constant = self.time_query(s, p, o)
         scores = varying @ self.time_axis().mT + constant[:, None]
-        return sum((term.timestamps(s, p, o) for term in self.evidence_terms()), start=scores)
+        terms = (term.timestamps(s, p, o, self.candidates()) for term in self.evidence_terms())
+        return sum(terms, start=scores)
 
     def score_predicates(self, s: Tensor, o: Tensor, t: Tensor) -> Tensor:  # (b, 2P)
         """X[s, :, o, t], inverse predicates behind."""
-        terms = (term.predicates(s, o, t) for term in self.evidence_terms())
+        terms = (term.predicates(s, o, t, self.candidates()) for term in self.evidence_terms())
         return sum(terms, start=self.predicate_scores(s, o, t))
 
     def time_query(self, s: Tensor, p: Tensor, o: Tensor) -> tuple[Tensor, Tensor]:  # (b, d), (b,)

@@ -17,6 +17,7 @@ class CP(TemporalModel):
 
     name = "cp"
     temporal = False
+    is_complex = False
     formula = "⟨u_s, v_p, w_o⟩"
 
     predicate: Tensor

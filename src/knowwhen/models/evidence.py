@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -11,11 +12,13 @@ from torch import Tensor, nn
 
 from knowwhen.facts.history import History, Lags
 from knowwhen.facts.ranges import ranges
-from knowwhen.facts.table import Facts, Ints
-from knowwhen.models.algebra import Cells
+from knowwhen.facts.table import Bools, Facts, Ints
+from knowwhen.models.algebra import Cells, as_complex, as_real, lookup
 from knowwhen.models.sizes import Sizes
 
-INITIAL_SCALE = 0.1
+INITIAL_SCALE = 0.1  # of kernels
+INITIAL_SHARE = -3.0
+TURNED_SCALE = 1e-2  # of embeddings
 ENTRIES = 4 << 20  # facts times timestamps that are looked at at once
 TABLE = 32 << 20  # kernel values that are made for all lags and predicates at once
 
@@ -26,7 +29,7 @@ class Entries(NamedTuple):
     row: Ints
     place: Ints
     lag: Ints
-    asked: np.ndarray[tuple[int], np.dtype[np.bool_]]  # the fact may be what is asked for, so it says nothing
+    asked: Bools  # the fact may be what is asked for, so it says nothing; (n,), or (n, 2P) for every predicate
 
 
 @dataclass(frozen=True)
@@ -53,38 +56,35 @@ class Reason:
     value: float
 
 
-class PairHistory(nn.Module):
-    """What the facts about subject and object near a time say about another predicate between them.
+class EvidenceTerm(nn.Module, ABC):
+    """A part of the score that comes from single facts, each weighed by a learned kernel.
 
-    H[s, p, o, t] = a_p log(1 + 1/e_p Σ exp K[lag(t' − t), p', p])    over the other facts (s, p', o, t')
+    weight of a fact (s, p', o, t') for a query (s, p, t) = exp⟨U[lag(t' − t), p'], V[p]⟩
 
-    K[lag, p', p] = ⟨U[lag, p'], V[p]⟩ is of low rank. Facts with the asked predicate that hold at t are never evidence:
-    a training fact is so left out of its own history. Facts from the other side are those of inverse predicates.
+    Facts with the asked predicate that hold at t weigh nothing: a training fact is so left out of its own history.
+    Facts from the other side are those of inverse predicates.
     """
 
-    name: ClassVar[str] = "pair_history"
+    name: ClassVar[str]  # in EVIDENCE and configurations
 
-    def __init__(self, sizes: Sizes, settings: EvidenceSettings) -> None:
+    def __init__(self, sizes: Sizes, dimension: int, is_complex: bool, settings: EvidenceSettings) -> None:
+        """`dimension` is that of candidates, whose rows are views of complex ones or real."""
         super().__init__()
-        self.sizes, self.settings = sizes, settings
-        R, lags, width = 2 * sizes.predicates, settings.lags, settings.width
-        self.lagged = nn.Parameter(torch.empty(lags.count * R, width))  # U
-        self.asked = nn.Parameter(torch.empty(R, width))  # V
-        self.strength = nn.Parameter(torch.empty(R))  # a
-        self.scale = nn.Parameter(torch.empty(R))  # log e
+        self.sizes, self.dimension, self.is_complex, self.settings = sizes, dimension, is_complex, settings
+        R = 2 * sizes.predicates
+        self.lagged = nn.Parameter(torch.empty(settings.lags.count * R, settings.width))  # U
+        self.asked = nn.Parameter(torch.empty(R, settings.width))  # V
         self._history: History | None = None
 
     def initialise(self, generator: torch.Generator) -> None:
-        """Every fact counts about 1 at first, so that a score begins as the logarithm of a count."""
+        """Every fact weighs about 1 at first."""
         with torch.no_grad():
             for table in (self.lagged, self.asked):
                 table.copy_(torch.randn(table.shape, generator=generator) * INITIAL_SCALE)
-            self.strength.fill_(1)
-            self.scale.fill_(0)
 
     @property
     def history(self) -> History:
-        assert self._history is not None, "evidence needs a history: model.recall(history)"
+        assert self._history is not None, "evidence needs a history: term.recall(history)"
         return self._history
 
     def recall(self, history: History) -> None:
@@ -92,78 +92,61 @@ class PairHistory(nn.Module):
         assert history.lags == self.settings.lags
         self._history = history
 
-    def objects(self, s: Tensor, p: Tensor, t: Tensor) -> Cells:
-        """H[s, p, :, t] where it is not zero."""
-        history, (s_, p_, t_) = self.history, _arrays(s, p, t)
-        row, place = history.around(s_, t_)
-        entries = self._entries(row, place, s_, p_, t_)
-        cell, cell_row, cell_object = self._cells(entries, s_)
-        sums = self._add_up(self._weights(entries, p), cell, len(cell_row))
-        rows = torch.from_numpy(cell_row).to(p.device)
-        return rows, torch.from_numpy(cell_object).to(p.device), self._value(sums, p.index_select(0, rows))
+    @abstractmethod
+    def cells(self, s: Tensor, p: Tensor, t: Tensor) -> Cells | None:
+        """What is added to single object scores."""
 
-    def score(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor) -> Tensor:  # (b,)
-        """H[s, p, o, t]."""
-        s_, p_, o_, t_ = _arrays(s, p, o, t)
-        entries = self._between(s_, p_, o_, t_)
-        return self._value(self._add_up(self._weights(entries, p), entries.row, len(s)), p)
+    @abstractmethod
+    def shift(self, s: Tensor, p: Tensor, t: Tensor, candidates: Tensor) -> Tensor | None:  # (b, d)
+        """What is added to queries, and so to all object scores."""
 
-    def timestamps(self, s: Tensor, p: Tensor, o: Tensor) -> Tensor:  # (b, T)
-        """H[s, p, o, :] along the time axis."""
-        T, history, (s_, p_, o_) = self.sizes.timestamps, self.history, _arrays(s, p, o)
-        row, place = history.between(s_, o_)
-        sums = self.strength.new_zeros(len(s) * T)
-        for some in range(0, len(row), max(1, ENTRIES // T)):
-            part = slice(some, some + max(1, ENTRIES // T))
-            rows, places = np.repeat(row[part], T), np.repeat(place[part], T)
-            times = np.tile(np.arange(T), len(row[part]))
-            near = history.sees(places, times)
-            rows, places, times = rows[near], places[near], times[near]
-            lag = history.lag(places, times)
-            entries = Entries(rows, places, lag, history.is_asked(places, s_[rows], p_[rows], lag))
-            sums = sums + self._add_up(self._weights(entries, p), rows * T + times, len(sums))
-        return self._value(sums, p.repeat_interleave(T)).view(len(s), T)
+    @abstractmethod
+    def score(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor, candidates: Tensor) -> Tensor:  # (b,)
+        """The term's part of X[s, p, o, t]."""
 
-    def predicates(self, s: Tensor, o: Tensor, t: Tensor) -> Tensor:  # (b, 2P)
-        """H[s, :, o, t], inverse predicates behind."""
-        history, R, (s_, o_, t_) = self.history, 2 * self.sizes.predicates, _arrays(s, o, t)
-        row, place = history.between(s_, o_)
-        near = history.sees(place, t_[row])
-        row, place = row[near], place[near]
-        lag = history.lag(place, t_[row])
-        known = torch.from_numpy(lag * R + history.predicate[place]).to(s.device)
-        weights = (self.lagged.index_select(0, known) @ self.asked.mT).exp()  # (n, 2P)
-        every = np.arange(R)
-        asked = history.is_asked(place[:, None], s_[row][:, None], every, lag[:, None])
-        weights = weights.masked_fill(torch.from_numpy(asked).to(s.device), 0)
-        sums = weights.new_zeros(len(s), R).index_add(0, torch.from_numpy(row).to(s.device), weights)
-        return self._value(sums, torch.arange(R, device=s.device))
+    @abstractmethod
+    def predicates(self, s: Tensor, o: Tensor, t: Tensor, candidates: Tensor) -> Tensor:  # (b, 2P)
+        """The term's part of X[s, :, o, t], inverse predicates behind."""
 
-    def reasons(self, s: int, p: int, o: int, t: int) -> list[Reason]:
-        """The facts behind H[s, p, o, t], each with its part of it, largest first."""
-        query = [torch.tensor([i], device=self.strength.device) for i in (s, p, o, t)]
-        entries = self._between(*_arrays(*query))
-        with torch.no_grad():
-            weights = self._weights(entries, query[1]).double().cpu()
-            total = float(self.score(*query))
-        shares = weights / weights.sum() * total  # those that are asked for weigh nothing
-        facts, lags = self.history.fact[entries.place].tolist(), entries.lag.tolist()
-        found = [Reason(*one) for one in zip(facts, lags, shares.tolist(), strict=True) if one[2]]
-        return sorted(found, key=lambda reason: -abs(reason.value))
+    @abstractmethod
+    def reasons(self, s: int, p: int, o: int, t: int, candidates: Tensor) -> list[Reason]:
+        """The facts behind the term's part of X[s, p, o, t], each with its own part of it, largest first."""
 
-    def _between(self, s: Ints, p: Ints, o: Ints, t: Ints) -> Entries:
-        row, place = self.history.between(s, o)
-        near = self.history.sees(place, t[row])
-        return self._entries(row[near], place[near], s, p, t)
+    def factors(self, p: Tensor) -> list[Tensor]:
+        """Rows that are penalised as the embeddings are."""
+        return []
 
-    def _entries(self, row: Ints, place: Ints, s: Ints, p: Ints, t: Ints) -> Entries:
+    def timestamps(self, s: Tensor, p: Tensor, o: Tensor, candidates: Tensor) -> Tensor:  # (b, T)
+        """The term's part of X[s, p, o, :] along the time axis."""
+        T = self.sizes.timestamps
+        size = max(1, ENTRIES // max(1, self._cost(s)))
+        found = []
+        for start in range(0, T, size):
+            t = torch.arange(start, min(start + size, T), device=s.device)
+            each = [column.repeat_interleave(len(t)) for column in (s, p, o)]
+            scores = self.score(each[0], each[1], each[2], t.repeat(len(s)), candidates)
+            found.append(scores.view(len(s), len(t)))
+        return torch.cat(found, dim=1)
+
+    def _cost(self, s: Tensor) -> int:
+        """Entries that subjects may have at one timestamp."""
+        return self.history.most(*_arrays(s))
+
+    def _entries(self, row: Ints, place: Ints, s: Ints, p: Ints | None, t: Ints) -> Entries:
+        """Without p, `asked` is for every predicate."""
         lag = self.history.lag(place, t[row])
-        return Entries(row, place, lag, self.history.is_asked(place, s[row], p[row], lag))
+        if p is not None:
+            return Entries(row, place, lag, self.history.is_asked(place, s[row], p[row], lag))
+        every = np.arange(2 * self.sizes.predicates)
+        return Entries(row, place, lag, self.history.is_asked(place[:, None], s[row][:, None], every, lag[:, None]))
+
+    def _known(self, entries: Entries) -> Ints:
+        """The rows of U."""
+        return entries.lag * (2 * self.sizes.predicates) + self.history.predicate[entries.place]
 
     def _weights(self, entries: Entries, p: Tensor) -> Tensor:  # (n,)
-        """exp K of each entry, 0 where it is what is asked for."""
-        R, device = 2 * self.sizes.predicates, p.device
-        known = entries.lag * R + self.history.predicate[entries.place]
+        """The weight of each entry."""
+        known, device = self._known(entries), p.device
         different, which = torch.unique(p, return_inverse=True)
         width = len(self.lagged) + 1  # the last is 0
         if len(different) * width <= TABLE:
@@ -175,6 +158,12 @@ class PairHistory(nn.Module):
         rows = self.lagged.index_select(0, torch.from_numpy(known).to(device)), self.asked.index_select(0, p[row])
         weights: Tensor = (rows[0] * rows[1]).sum(-1).exp()
         return weights.masked_fill(torch.from_numpy(entries.asked).to(device), 0)
+
+    def _weights_of_all(self, entries: Entries) -> Tensor:  # (n, 2P)
+        """The weight of each entry for every predicate."""
+        known = torch.from_numpy(self._known(entries)).to(self.asked.device)
+        weights = (self.lagged.index_select(0, known) @ self.asked.mT).exp()
+        return weights.masked_fill(torch.from_numpy(entries.asked).to(weights.device), 0)
 
     def _cells(self, entries: Entries, s: Ints) -> tuple[Ints, Ints, Ints]:
         """The cell of each entry, and the row and object of each cell.
@@ -192,12 +181,166 @@ class PairHistory(nn.Module):
         pairs, cell = np.unique(entries.row * history.entities + history.object[entries.place], return_inverse=True)
         return cell, pairs // history.entities, pairs % history.entities
 
-    def _add_up(self, weights: Tensor, cell: Ints, count: int) -> Tensor:  # (count,)
-        return weights.new_zeros(count).index_add(0, torch.from_numpy(cell).to(weights.device), weights)
+    def _reasons(self, entries: Entries, values: Tensor) -> list[Reason]:
+        """Entries as reasons; those without a value are none."""
+        facts, lags = self.history.fact[entries.place].tolist(), entries.lag.tolist()
+        found = [Reason(*one) for one in zip(facts, lags, values.tolist(), strict=True) if one[2]]
+        return sorted(found, key=lambda reason: -abs(reason.value))
 
-    def _value(self, sums: Tensor, p: Tensor) -> Tensor:
-        """a_p log(1 + sums / e_p)."""
-        return self.strength.index_select(0, p) * torch.log1p(sums * (-self.scale).exp().index_select(0, p))
+
+class PairHistory(EvidenceTerm):
+    """What the facts about subject and object near a time say about another predicate between them.
+
+    H[s, p, o, t] = a_p log(1 + W_o / (e_p + c_p Σ_x W_x))    W_o: the weight of all facts (s, p', o, t')
+
+    So a fact counts less where the subject has many, and those it never met are left a chance.
+    """
+
+    name = "pair_history"
+
+    def __init__(self, sizes: Sizes, dimension: int, is_complex: bool, settings: EvidenceSettings) -> None:
+        super().__init__(sizes, dimension, is_complex, settings)
+        self.strength, self.scale, self.share = (  # a, log e, log c
+            nn.Parameter(torch.empty(2 * sizes.predicates)) for _ in range(3)
+        )
+
+    def initialise(self, generator: torch.Generator) -> None:
+        """A score begins as the logarithm of a count, or of a share where the counts are high."""
+        super().initialise(generator)
+        with torch.no_grad():
+            self.strength.fill_(1)
+            self.scale.fill_(0)
+            self.share.fill_(INITIAL_SHARE)
+
+    def cells(self, s: Tensor, p: Tensor, t: Tensor) -> Cells:
+        """H[s, p, :, t] where it is not zero."""
+        s_, p_, t_ = _arrays(s, p, t)
+        entries = self._entries(*self.history.around(s_, t_), s_, p_, t_)
+        cell, cell_row, cell_object = self._cells(entries, s_)
+        weights = self._weights(entries, p)
+        rows, objects = (torch.from_numpy(ids).to(p.device) for ids in (cell_row, cell_object))
+        total = _add_up(weights, entries.row, len(s)).index_select(0, rows)
+        return rows, objects, self._value(_add_up(weights, cell, len(cell_row)), total, p.index_select(0, rows))
+
+    def shift(self, s: Tensor, p: Tensor, t: Tensor, candidates: Tensor) -> None:
+        return None
+
+    def score(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor, candidates: Tensor) -> Tensor:
+        entries, weights, own = self._weighed(s, p, o, t)
+        return self._value(_add_up(weights * own, entries.row, len(s)), _add_up(weights, entries.row, len(s)), p)
+
+    def predicates(self, s: Tensor, o: Tensor, t: Tensor, candidates: Tensor) -> Tensor:
+        R, (s_, o_, t_) = 2 * self.sizes.predicates, _arrays(s, o, t)
+        every, found = torch.arange(R, device=s.device), []
+        size = max(1, ENTRIES // (R * max(1, self._cost(s) // max(1, len(s)))))
+        for start in range(0, len(s), size):
+            part = slice(start, start + size)
+            entries = self._entries(*self.history.around(s_[part], t_[part]), s_[part], None, t_[part])
+            weights = self._weights_of_all(entries)
+            own = torch.from_numpy(self.history.object[entries.place] == o_[part][entries.row]).to(s.device)
+            rows = len(s_[part])
+            sums, total = (_add_up(w, entries.row, rows) for w in (weights * own[:, None], weights))
+            found.append(self._value(sums, total, every))
+        return torch.cat(found) if found else self.strength.new_zeros(0, R)
+
+    @torch.no_grad()
+    def reasons(self, s: int, p: int, o: int, t: int, candidates: Tensor) -> list[Reason]:
+        query = [torch.tensor([i], device=self.strength.device) for i in (s, p, o, t)]
+        entries, weights, own = self._weighed(query[0], query[1], query[2], query[3])
+        weights = weights.double() * own
+        if not weights.sum() > 0:  # nothing but what is asked for
+            return []
+        total = self.score(query[0], query[1], query[2], query[3], candidates).double()
+        return self._reasons(entries, weights / weights.sum() * total)
+
+    def _weighed(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor) -> tuple[Entries, Tensor, Tensor]:
+        """All facts of the subjects near times, their weights, and which are about the objects."""
+        s_, p_, o_, t_ = _arrays(s, p, o, t)
+        entries = self._entries(*self.history.around(s_, t_), s_, p_, t_)
+        own = torch.from_numpy(self.history.object[entries.place] == o_[entries.row])
+        return entries, self._weights(entries, p), own.to(p.device)
+
+    def _value(self, sums: Tensor, total: Tensor, p: Tensor) -> Tensor:
+        """a_p log(1 + sums / (e_p + c_p total))."""
+        scale, share, strength = (x.index_select(0, p) for x in (self.scale.exp(), self.share.exp(), self.strength))
+        return strength * torch.log1p(sums / (scale + share * total))
+
+
+class Context(EvidenceTerm):
+    """What the subject has to do with others near a time: it turns the query towards those who are near them.
+
+    C[s, p, o, t] = ⟨m_p ⊙ c, ū_o⟩    c = Σ weight · u_x / (1 + Σ weight) over the facts (s, p', x, t')
+
+    u is the table of candidates; products are complex where its rows are.
+    """
+
+    name = "context"
+
+    def __init__(self, sizes: Sizes, dimension: int, is_complex: bool, settings: EvidenceSettings) -> None:
+        super().__init__(sizes, dimension, is_complex, settings)
+        self.turned = nn.Parameter(torch.empty(2 * sizes.predicates, dimension))  # m
+
+    def initialise(self, generator: torch.Generator) -> None:
+        super().initialise(generator)
+        with torch.no_grad():
+            self.turned.copy_(torch.randn(self.turned.shape, generator=generator) * TURNED_SCALE)
+
+    def cells(self, s: Tensor, p: Tensor, t: Tensor) -> None:
+        return None
+
+    def shift(self, s: Tensor, p: Tensor, t: Tensor, candidates: Tensor) -> Tensor:
+        """m_p ⊙ c of each query."""
+        s_, p_, t_ = _arrays(s, p, t)
+        entries = self._entries(*self.history.around(s_, t_), s_, p_, t_)
+        cell, cell_row, cell_object = self._cells(entries, s_)
+        sums = _add_up(self._weights(entries, p), cell, len(cell_row))
+        rows, objects = (torch.from_numpy(ids).to(p.device) for ids in (cell_row, cell_object))
+        some = sums.detach().nonzero()[:, 0]  # most partners are not near
+        sums, rows, objects = (column.index_select(0, some) for column in (sums, rows, objects))
+        total = sums.new_zeros(len(s)).index_add(0, rows, sums)
+        shares = sums / (1 + total).index_select(0, rows)
+        context = shares.new_zeros(len(s), candidates.shape[1])
+        context = context.index_add(0, rows, shares[:, None] * lookup(candidates, objects))
+        return self._turn(p, context)
+
+    def score(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor, candidates: Tensor) -> Tensor:
+        return (self.shift(s, p, t, candidates) * lookup(candidates, o)).sum(-1)
+
+    def predicates(self, s: Tensor, o: Tensor, t: Tensor, candidates: Tensor) -> Tensor:
+        R = 2 * self.sizes.predicates
+        each = [column.repeat_interleave(R) for column in (s, o, t)]
+        p = torch.arange(R, device=s.device).repeat(len(s))
+        return self.score(each[0], p, each[1], each[2], candidates).view(len(s), R)
+
+    @torch.no_grad()
+    def reasons(self, s: int, p: int, o: int, t: int, candidates: Tensor) -> list[Reason]:
+        query = [torch.tensor([i], device=self.turned.device) for i in (s, p, t)]
+        s_, p_, t_ = _arrays(*query)
+        entries = self._entries(*self.history.around(s_, t_), s_, p_, t_)
+        weights = self._weights(entries, query[1])
+        met = torch.from_numpy(self.history.object[entries.place]).to(weights.device)
+        turned = self._turn(query[1].expand(len(met)), candidates[met])  # (n, d)
+        return self._reasons(entries, weights / (1 + weights.sum()) * (turned @ candidates[o]))
+
+    def factors(self, p: Tensor) -> list[Tensor]:
+        rows = lookup(self.turned, p)
+        return [as_complex(rows) if self.is_complex else rows]
+
+    def _turn(self, p: Tensor, rows: Tensor) -> Tensor:  # (b, d)
+        """m_p ⊙ rows."""
+        turned = lookup(self.turned, p)
+        return as_real(as_complex(turned) * as_complex(rows)) if self.is_complex else turned * rows
+
+    def _cost(self, s: Tensor) -> int:
+        return super()._cost(s) + self.dimension * len(s)  # a vector for each as well
+
+
+EVIDENCE: dict[str, type[EvidenceTerm]] = {term.name: term for term in (PairHistory, Context)}
+
+
+def _add_up(weights: Tensor, cell: Ints, count: int) -> Tensor:  # (n, …) -> (count, …)
+    index = torch.from_numpy(cell).to(weights.device)
+    return weights.new_zeros(count, *weights.shape[1:]).index_add(0, index, weights)
 
 
 def _arrays(*ids: Tensor) -> tuple[Ints, ...]:

@@ -18,7 +18,7 @@ def grown(model: TemporalModel, sizes: Sizes, earlier: Ints) -> TemporalModel:
     """The model at other sizes: new entities are zero, timestamp i takes the row of the earlier timestamp[i]."""
     new = type(model)(sizes, model.rank).to(model.candidates())
     for term in model.evidence_terms():
-        new.add_evidence(term.settings)
+        new.add_evidence(term.name, term.settings)
     new.to(model.candidates())
     rows = torch.from_numpy(earlier)
     undated = torch.arange(model.sizes.timestamps, model.sizes.timestamps + model.sizes.undated_row)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from math import isnan
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.history import FAR, History
 from knowwhen.facts.table import Ints
 from knowwhen.models import TemporalModel
-from knowwhen.models.evidence import PairHistory
+from knowwhen.models.evidence import EvidenceTerm, PairHistory
 from knowwhen.query.scoring import Floats, rows_at_once
 
 NAMED_AT = 366  # timestamps of one question at which facts are named: those where evidence says most
@@ -63,7 +62,7 @@ class Explainer:
 
     def __init__(self, model: TemporalModel, dataset: Dataset) -> None:
         self.model, self.dataset = model, dataset
-        self.terms = [_Term(term, dataset) for term in model.evidence_terms()]
+        self.terms = [_Term(term, model, dataset) for term in model.evidence_terms()]
         self.note = None if self.terms else NO_EVIDENCE.format(PairHistory.name)
 
     @torch.no_grad()
@@ -72,7 +71,11 @@ class Explainer:
         found = []
         for ids, decomposition in zip(answers, self._decompositions(answers, times).tolist(), strict=True):
             parts = [term.shares(*ids, times) for term in self.terms]
-            facts = sorted((fact for facts, _ in parts for fact in facts), key=lambda fact: -abs(fact.value))
+            shares: dict[int, FactShare] = {}
+            for named, _ in parts:
+                for fact, share in named.items():  # what several terms make of a fact is one share
+                    shares[fact] = replace(share, value=share.value + (shares[fact].value if fact in shares else 0))
+            facts = sorted(shares.values(), key=lambda share: -abs(share.value))
             others = sum(rest for _, rest in parts)
             found.append(Explanation(decomposition, tuple(facts), float(others), time, self.note))
         return found
@@ -95,33 +98,32 @@ class Explainer:
 class _Term:
     """The facts behind one evidence term."""
 
-    def __init__(self, term: PairHistory, dataset: Dataset) -> None:
-        self.term, self.dataset = term, dataset
+    def __init__(self, term: EvidenceTerm, model: TemporalModel, dataset: Dataset) -> None:
+        self.term, self.model, self.dataset = term, model, dataset
         self.unit = str(dataset.timeline.granularity)
 
     @property
     def history(self) -> History:
         return self.term.history
 
-    def shares(self, s: int, p: int, o: int, times: range) -> tuple[list[FactShare], float]:
+    def shares(self, s: int, p: int, o: int, times: range) -> tuple[dict[int, FactShare], float]:
         """The facts behind the term's mean over timestamps, and what is left to those that are not named."""
         named, rest = self._named(s, p, o, times)
         values, lags = dict[int, float](), dict[int, set[int]]()
         for t in named:
-            for reason in self.term.reasons(s, p, o, t):
-                if isnan(reason.value):  # nothing but what is asked for: a share of nothing
-                    continue
+            for reason in self.term.reasons(s, p, o, t, self.model.candidates()):
                 values[reason.fact] = values.get(reason.fact, 0.0) + reason.value / len(times)
                 lags.setdefault(reason.fact, set()).add(reason.lag)
-        return [self._share(fact, lags[fact], value) for fact, value in values.items()], rest / len(times)
+        return {fact: self._share(fact, lags[fact], value) for fact, value in values.items()}, rest / len(times)
 
     def _named(self, s: int, p: int, o: int, times: range) -> tuple[Sequence[int], float]:
         """The timestamps at which facts are looked at one by one, and what the term adds at all others."""
         if len(times) == 1:
             return times, 0.0
-        device = self.term.strength.device
-        ids = (torch.tensor([i], device=device) for i in (s, p, o))
-        along = self.term.timestamps(*ids)[0, times.start : times.stop].double().cpu().numpy()
+        candidates = self.model.candidates()
+        ids = [torch.tensor([i], device=candidates.device) for i in (s, p, o)]
+        scores = self.term.timestamps(ids[0], ids[1], ids[2], candidates)[0, times.start : times.stop]
+        along = scores.double().cpu().numpy()
         order = np.argsort(-np.abs(along), kind="stable")
         named = order[:NAMED_AT][along[order[:NAMED_AT]] != 0]
         return [times[i] for i in np.sort(named)], float(along[order[NAMED_AT:]].sum())

@@ -31,8 +31,8 @@ class ModelConfig(Section):
         Field(description="Facts without time are looked at at any timestamp, or own one outside the time axis."),
     ] = "sampled"
     evidence: Annotated[
-        tuple[Literal["pair_history"], ...],
-        Field(description="Evidence terms on top: pair_history, what is known of subject and object near that time."),
+        tuple[Literal["pair_history", "context"], ...],
+        Field(description="Evidence on top: of subject and object near that time, of the subject with others then."),
     ] = ()
 
 
@@ -43,7 +43,7 @@ class EvidenceConfig(Section):
         tuple[int, ...],
         Field(min_length=1, description="Steps of distance in time, before and after; beyond the last is one more."),
     ] = (1, 3, 7, 15, 30, 90)
-    width: Annotated[int, Field(ge=1, description="Rank of the kernel over lag and predicate pairs.")] = 32
+    width: Annotated[int, Field(ge=1, description="Rank of pair_history's kernel over lags and predicates.")] = 32
     window: Annotated[
         int, Field(ge=0, description="Facts further away, in units of the time axis, are no evidence; 0: all are.")
     ] = 0
@@ -51,6 +51,12 @@ class EvidenceConfig(Section):
         int,
         Field(ge=0, description="Facts looked at per question, by a shorter window for busy subjects; 0: any number."),
     ] = 5000
+    context_width: Annotated[int, Field(ge=1, description="Rank of context's kernel.")] = 8
+    context_window: Annotated[int, Field(ge=0, description="As window, for context; 0: all facts are.")] = 7
+
+    def settings_of(self, term: str) -> tuple[int, int]:
+        """Width and window of a term."""
+        return (self.context_width, self.context_window) if term == "context" else (self.width, self.window)
 
 
 class ObjectiveConfig(Section):

@@ -49,9 +49,10 @@ class Objective:
         penalty = self.regularizer
         if penalty.embedding != "none" and penalty.embedding_weight:
             if penalty.embedding == "omega3":
-                value = omega3(model.factors(s, p, o, t))
+                value = omega3(model.factors(s, p, o, t) + model.evidence_factors(p))
             else:
-                value = delta(model.separate_factors(s, p, o, t), int(penalty.embedding[-1]))
+                factors = model.separate_factors(s, p, o, t) + model.evidence_factors(p)
+                value = delta(factors, int(penalty.embedding[-1]))
             terms["embedding_penalty"] = penalty.embedding_weight * value
         if penalty.time_weight and model.temporal:
             terms["time_penalty"] = penalty.time_weight * smoothness(model.time_axis(), penalty.time_p, self.gaps)
@@ -59,7 +60,7 @@ class Objective:
 
     def object_loss(self, model: TemporalModel, batch: Batch) -> Tensor:
         """ℓ: cross-entropy of the true object among all entities, batch mean."""
-        query, cells = model.query(batch.s, batch.p, batch.t), model.cells(batch.s, batch.p, batch.t)
+        query, cells = model.whole_query(batch.s, batch.p, batch.t), model.cells(batch.s, batch.p, batch.t)
         return cross_entropy(query, model.candidates(), batch.o, extra=cells, precision=self.precision)
 
     def time_loss(self, model: TemporalModel, batch: Batch) -> Tensor:

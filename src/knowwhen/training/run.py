@@ -158,9 +158,9 @@ def load_model(folder: Path) -> TemporalModel:
     try:
         about = json.loads((folder / "model.json").read_text(encoding="utf-8"))
         model = model_named(about["model"])(Sizes(**about["sizes"]), int(about["rank"]))
-        for settings in about.get("evidence", {}).values():
+        for name, settings in about.get("evidence", {}).items():
             lags = Lags(tuple(settings.pop("lags")["edges"]))
-            model.add_evidence(EvidenceSettings(lags, **settings))
+            model.add_evidence(name, EvidenceSettings(lags, **settings))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DamagedFile(f"cannot read {folder / 'model.json'}: {error}") from error
     tensors, _ = read_tensors(folder / "weights.safetensors", remedy="train again or copy the model anew")
