@@ -8,6 +8,8 @@ from dataclasses import asdict, replace
 import pytest
 
 from knowwhen.errors import BadRequest
+from knowwhen.facts.history import Lags
+from knowwhen.models import EvidenceSettings, Sizes, model_named
 from knowwhen.reproduction import experiments, figures, paper, report, results
 from knowwhen.training.config import read_config
 
@@ -32,8 +34,13 @@ def test_every_row_of_the_papers_table_has_an_experiment_with_its_rank():
 
 @pytest.mark.parametrize(
     "plan",
-    [experiments.table3("icews14", 3), experiments.figure1("icews14", 3), experiments.wikidata(3)],
-    ids=["table3", "figure1", "wikidata"],
+    [
+        experiments.table3("icews14", 3),
+        experiments.figure1("icews14", 3),
+        experiments.wikidata(3),
+        experiments.history(experiments.HISTORY_DATASETS, 2, 3),
+    ],
+    ids=["table3", "figure1", "wikidata", "history"],
 )
 def test_every_experiment_is_a_run_of_its_own_with_settings_that_exist(plan):
     assert len({e.name for e in plan}) == len(plan)
@@ -166,3 +173,28 @@ def test_figure_2_shows_the_presidents_of_france(tmp_path):
     figures.draw_figure2(tmp_path, tmp_path / "figure2.svg")
     assert "Mitterrand" in (tmp_path / "figure2.svg").read_text()
     assert report.figure2_rows(results.read_all(tmp_path))[1][:3] == ("leaders", "tntcomplex", "4")
+
+
+def test_recipes_with_evidence_are_no_larger_than_tntcomplex_at_base_rank():
+    sizes = {"icews14": Sizes(7128, 230, 365), "icews05-15": Sizes(10488, 251, 4017)}
+    for data in experiments.HISTORY_DATASETS:
+        config = read_config(f"history-{data}")
+        model = model_named(config.model.name)(sizes[data], config.model.rank)
+        for term in config.model.evidence:
+            settings = EvidenceSettings(Lags(config.evidence.lags), *config.evidence.settings_of(term))
+            model.add_evidence(term, settings)
+        budget = model_named("tntcomplex")(sizes[data], paper.RANKS[data]["tntcomplex"]).parameter_count()
+        assert 0.97 * budget < model.parameter_count() <= budget
+
+
+def test_evidence_is_reported_by_support_beside_what_has_none():
+    support = {"same_time": {"mrr": 0.9, "count": 5}, "none": {"mrr": 0.1, "count": 5}}
+    plain = result(test={**result().test, "support": support})
+    ours = [
+        replace(plain, table="history", row="unioncomplex with evidence", seed=seed, test={**plain.test, "mrr": mrr})
+        for seed, mrr in enumerate((0.6, 0.7))
+    ]
+    header, *rows = report.history_rows([plain, *ours, result()])
+    assert header[-3:] == ("same_time", "other_time", "none")
+    assert rows[0] == ("icews14", "tntcomplex", "2,624,856", "1", "0.5500", "0.4000", "0.7000", "0.900", "", "0.100")
+    assert rows[1][1:5] == ("unioncomplex with evidence", "2,624,856", "2", "0.6500 ± 0.0707")

@@ -18,6 +18,7 @@ RUNS = Path("runs/reproduce")
 
 class Table(StrEnum):
     TABLE2 = "table2"
+    HISTORY = "history"
     TABLE3 = "table3"
     PARAMS = "params"
     STDDEV = "stddev"
@@ -61,6 +62,7 @@ def reproduce(
     plans: dict[Table, Callable[[], list[experiments.Experiment]]] = {
         Table.TABLE2: lambda: experiments.table2(datasets, models, seeds, large, epochs),
         Table.STDDEV: lambda: experiments.table2(datasets, ["tntcomplex"], max(seeds, 2), large, epochs),
+        Table.HISTORY: lambda: experiments.history(dataset or experiments.HISTORY_DATASETS, seeds, epochs),
         Table.TABLE3: lambda: experiments.table3(first, epochs),
         Table.FIGURE1: lambda: experiments.figure1(first, epochs),
         Table.FIGURE2: experiments.figure2,

@@ -19,6 +19,7 @@ PENALTY_WEIGHTS = {
 }
 SMOOTHNESS_WEIGHTS = (0.0, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 WIKIDATA_WEIGHTS = (3e-3, 3e-2)
+HISTORY_DATASETS = ("icews14", "icews05-15")  # those with a recipe
 BASELINE = PairCounts.name  # a row of table 2 that is not the paper's, and has no training
 BASELINE_WINDOWS = {"icews05-15": 120}  # eleven years by day: all of a subject's facts are many
 
@@ -85,6 +86,15 @@ def figure1(data: str, epochs: int | None) -> list[Experiment]:
         _smooth("figure1", f"lambda{p}", data, recipe, p, weight, length)
         for p in (3, 4)
         for weight in SMOOTHNESS_WEIGHTS
+    ]
+
+
+def history(datasets: Iterable[str], seeds: int, epochs: int | None) -> list[Experiment]:
+    """Ours: UnionComplEx with evidence, at no more parameters than the paper's TNTComplEx at base rank."""
+    return [
+        Experiment("history", "unioncomplex with evidence", data, seed, f"history-{data}", _length(epochs))
+        for data in datasets
+        for seed in range(seeds)
     ]
 
 

@@ -36,9 +36,7 @@ def table2_rows(results: Sequence[Result]) -> list[Row]:
         if seeds:
             mrr = statistics.mean(r.test["mrr"] for r in seeds)
             hits = [f"{statistics.mean(r.test[f'hits@{k}'] for r in seeds):.3f}" for k in (1, 3, 10)]
-            shown = f"{mrr:.4f}" + (
-                f" ± {statistics.stdev(r.test['mrr'] for r in seeds):.4f}" if len(seeds) > 1 else ""
-            )
+            shown = _spread([r.test["mrr"] for r in seeds])
             beside = ("", "") if printed is None else (f"{printed:.2f}", f"{mrr - printed:+.3f}")
             rows.append((data, name, str(seeds[0].rank or ""), str(len(seeds)), shown, *beside, *hits))
     return rows
@@ -54,6 +52,27 @@ def table3_rows(results: Sequence[Result]) -> list[Row]:
             weight = best.choice.lstrip("wt")
             rows.append((penalty, weight, f"{best.valid_mrr:.4f}", f"{best.test['mrr']:.4f}", f"{printed:.2f}"))
     return rows
+
+
+def history_rows(results: Sequence[Result]) -> list[Row]:
+    """Models with evidence beside those without, by what training says about the pair of a test fact."""
+    groups = ("same_time", "other_time", "none")
+    header = ("dataset", "model", "parameters", "seeds", "test MRR", "Hits@1", "Hits@10", *groups)
+    rows: list[Row] = [header]
+    for data in paper.DATASETS:
+        here = [r for r in results if r.data == data and r.table in ("history", "table2") and r.test.get("support")]
+        for name in dict.fromkeys(r.row for r in here):
+            seeds = [r for r in here if r.row == name]
+            scores = [_spread([r.test[key] for r in seeds]) for key in ("mrr", "hits@1", "hits@10")]
+            support = [[r.test["support"][g]["mrr"] for r in seeds if g in r.test["support"]] for g in groups]
+            shown = [f"{statistics.mean(found):.3f}" if found else "" for found in support]
+            rows.append((data, name, f"{seeds[0].parameters:,}", str(len(seeds)), *scores, *shown))
+    return rows
+
+
+def _spread(values: Sequence[float]) -> str:
+    """The mean, and the standard deviation where there are several."""
+    return f"{statistics.mean(values):.4f}" + (f" ± {statistics.stdev(values):.4f}" if len(values) > 1 else "")
 
 
 def stddev_rows(results: Sequence[Result]) -> list[Row]:
@@ -108,6 +127,7 @@ def wikidata_rows(results: Sequence[Result]) -> list[Row]:
 
 TABLES: dict[str, tuple[str, Callable[[Sequence[Result]], list[Row]]]] = {
     "table2": ("Table 2: link prediction, filtered test MRR", table2_rows),
+    "history": ("History as evidence: test MRR, also by what train says about the pair", history_rows),
     "stddev": ("Standard deviations over seeds", stddev_rows),
     "table3": ("Table 3: penalties of TNTComplEx on ICEWS14 at base rank", table3_rows),
     "figure1": ("Figure 1, left: strength of the smoothness penalty on ICEWS14", figure1_rows),

@@ -30,7 +30,7 @@ class Result:
     seed: int
     choice: str
     valid_mrr: float
-    test: dict[str, Any]  # mrr, hits@1, hits@3, hits@10, count, protocol
+    test: dict[str, Any]  # mrr, hits@1, hits@3, hits@10, count, protocol, support
     t_mrr: float | None
     nt_mrr: float | None
     times: dict[str, Any] | None  # of time questions, where they were measured
@@ -124,7 +124,11 @@ def measure_baseline(experiment: Experiment) -> Result:
 
 def _scores(metrics: Metrics) -> dict[str, Any]:
     values = metrics.to_dict()
-    return {key: values[key] for key in ("mrr", "hits@1", "hits@3", "hits@10", "count", "protocol")}
+    support = {name: {k: group[k] for k in ("mrr", "count")} for name, group in values["groups"]["support"].items()}
+    return {
+        **{key: values[key] for key in ("mrr", "hits@1", "hits@3", "hits@10", "count", "protocol")},
+        "support": support,
+    }
 
 
 def _where() -> tuple[str, int, int]:

@@ -87,6 +87,9 @@ class TrainingConfig(Section):
     epochs: Annotated[int, Field(ge=1, description="Passes over the facts, each in both directions.")] = 50
     batch_size: Annotated[int, Field(ge=1, description="Facts per step.")] = 1000
     learning_rate: Annotated[float, Field(gt=0, description="Of Adagrad.")] = 0.1
+    averaging: Annotated[
+        int, Field(ge=0, description="Steps over which weights are averaged for validation and the model; 0: none.")
+    ] = 0
     precision: Annotated[
         Literal["fp32", "bf16"], Field(description="Of the matrix products; tables, softmax and optimizer are fp32.")
     ] = "fp32"

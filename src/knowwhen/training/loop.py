@@ -15,6 +15,7 @@ from knowwhen.errors import Diverged
 from knowwhen.facts.table import Facts
 from knowwhen.models.base import TemporalModel
 from knowwhen.models.sizes import Sizes
+from knowwhen.training.averaging import AveragingAdagrad
 from knowwhen.training.config import Config
 from knowwhen.training.objective import Batch, Objective, total
 from knowwhen.training.sampling import sample_timestamps
@@ -70,14 +71,16 @@ class TrainingFacts:
         return Batch(s, p, o, times[rows], self.dated[rows])
 
 
-def optimizer_for(model: TemporalModel, config: Config) -> torch.optim.Optimizer:
-    fused = config.training.device != "mps"
-    return torch.optim.Adagrad(model.parameters(), lr=config.training.learning_rate, fused=fused)
+def optimizer_for(model: TemporalModel, config: Config) -> AveragingAdagrad:
+    training = config.training
+    return AveragingAdagrad(
+        model.parameters(), training.learning_rate, fused=training.device != "mps", steps=training.averaging
+    )
 
 
 def fit(
     model: TemporalModel,
-    optimizer: torch.optim.Optimizer,
+    optimizer: AveragingAdagrad,
     facts: TrainingFacts,
     objective: Objective,
     config: Config,
@@ -111,7 +114,8 @@ def fit(
         state.epoch, state.step, state.sums = state.epoch + 1, 0, {}
         is_best = False
         if validate and _is_due(config, state.epoch):
-            record["valid"] = validate(model)
+            with optimizer.averaged():
+                record["valid"] = validate(model)
             is_best = _judge(state, record["valid"]["mrr"], config.validation.patience)
         state.history.append(record)
         watcher.after_epoch(state, is_best)

@@ -13,6 +13,7 @@ import torch
 
 from knowwhen.errors import Interrupted
 from knowwhen.models import TemporalModel
+from knowwhen.training.averaging import AveragingAdagrad
 from knowwhen.training.config import Config
 from knowwhen.training.loop import Record, State
 from knowwhen.training.run import RunFolder
@@ -56,7 +57,7 @@ class RunWatcher:
         self,
         folder: RunFolder,
         model: TemporalModel,
-        optimizer: torch.optim.Optimizer,
+        optimizer: AveragingAdagrad,
         progress: TrainingProgress,
         stop: threading.Event,
     ) -> None:
@@ -79,8 +80,10 @@ class RunWatcher:
             self.save(state)
 
     def after_epoch(self, state: State, is_best: bool) -> None:
-        if is_best:
-            self.folder.save_best(self.model)
+        looked = "valid" in state.history[-1] or state.best_mrr >= 0
+        if is_best or (self.optimizer.steps and not looked):  # without a look, the average is the model
+            with self.optimizer.averaged():
+                self.folder.save_best(self.model)
         self.save(state)
         rate = self.examples / self.seconds if self.seconds else 0.0
         timing = {"epoch": state.epoch, "seconds": round(self.seconds, 3), "examples_per_second": round(rate)}
