@@ -177,7 +177,7 @@ class TrainedModel:
     ) -> Answers | TimeAnswers | list[Answers | TimeAnswers]:
         """The answers to a question with "?" in one place, or to each of a frame or list of questions, in order.
 
-        Options are those of `knowwhen.query.ask`: top, novel, candidates, min_probability.
+        Options are those of `knowwhen.query.ask`: top, novel, candidates, min_probability, explain.
         """
         options = {"calibration": self.calibration, **options}
         if isinstance(subject, str):

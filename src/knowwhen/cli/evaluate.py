@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from knowwhen.cli.output import Json
+from knowwhen.cli.output import Json, errors
 from knowwhen.cli.progress import count_progress
 from knowwhen.errors import BadRequest
 
@@ -38,6 +38,9 @@ def evaluate(
     calibration: Annotated[
         bool, typer.Option("--calibration", help="Also measure how far probabilities can be believed.")
     ] = False,
+    with_added: Annotated[
+        bool, typer.Option("--with-added", help="Use facts of `knowwhen add` as evidence; none of the split may be in.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """MRR, Hits@k and, on demand, time metrics of a model on a split, with the protocol beside the numbers.
@@ -50,12 +53,15 @@ def evaluate(
 
     protocol = Protocol(filter, ties, directions, parse_times(times), seed)  # type: ignore[arg-type]
     trained = open_run(run)
+    if trained.additions and not with_added:
+        errors.print(f"{len(trained.dataset.added):,} facts were added after training; they are left out")
     with count_progress() as bars:
         task = bars.add_task("queries", total=None)
         metrics = trained.evaluate(
             split,
             sample=sample,
             protocol=protocol,
+            with_added=with_added,
             progress=lambda done, total: bars.update(task, completed=done, total=total),
         )
         timed = trained.evaluate_times(split, sample=sample, seed=seed) if time_questions else None

@@ -45,6 +45,7 @@ from knowwhen.training.run import write_whole
 
 FILE = "calibration.json"
 FACTS = 2_000  # of valid: more do not move one number
+EVIDENT_CURVES = 200  # of these facts, for times: evidence is gathered anew at each timestamp of a curve
 SCORES = 200_000_000  # looked at in one pass: fewer facts where each has many possible answers
 BINS = 15
 SPAN_SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -170,6 +171,8 @@ def draw_questions(
     width = width_of(slot, model.sizes)
     if width < 2 or (slot == "time" and not depends_on_time(model)):
         return None
+    if slot == "time" and model.evidence_terms():
+        facts = min(facts, EVIDENT_CURVES)
     some = sample_facts(dataset, split, max(1, min(facts, SCORES // width)), seed)
     if slot == "time":
         some = some[~some.is_static]
