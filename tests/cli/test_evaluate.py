@@ -3,8 +3,10 @@
 import json
 
 import pytest
+from typer.testing import CliRunner
 
 import knowwhen as kw
+from knowwhen.cli.main import app
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +32,13 @@ def test_people_see_groups_time_questions_and_the_protocol(knowwhen, run):
     assert "objects only" in done.stdout
     assert "T-MRR" in done.stdout
     assert "median span" in done.stdout
+
+
+def test_what_will_take_long_is_said_up_front(run, monkeypatch):
+    monkeypatch.setattr("knowwhen.cli.evaluate.LARGE", 10)
+    done = CliRunner().invoke(app, ["evaluate", str(run), "--sample", "30", "--times", "4", "--json"])
+    assert f"240 queries make {240 * 1487:.1e} scores; --sample" in done.stderr
+    assert json.loads(done.stdout)["count"] == 60
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from numpy.testing import assert_array_equal
 
 from knowwhen.errors import BadRequest, NonFiniteScores
 from knowwhen.evaluation import Protocol, ask, rank_objects, ranking
+from knowwhen.evaluation.queries import count_queries
 from knowwhen.facts.known import KnownFacts
 from knowwhen.facts.table import OPEN, Facts
 from knowwhen.models import MODELS, Sizes
@@ -94,6 +95,15 @@ def test_ranks_are_those_of_a_sort(cases):
         q = ranks.queries
         naive = [naive_rank(case, *ids) for ids in zip(*(c.tolist() for c in (q.s, q.p, q.o, q.t)), strict=True)]
         assert_array_equal(ranks.rank(), naive)
+
+    run()
+
+
+def test_queries_are_counted_before_they_are_asked(cases):
+    @given(cases)
+    def run(case):
+        asked = ask(case.facts, case.model.sizes, case.protocol)
+        assert count_queries(case.facts, case.model.sizes, case.protocol) == len(asked)
 
     run()
 

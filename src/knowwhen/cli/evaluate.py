@@ -20,6 +20,7 @@ Ties = Annotated[str, typer.Option("--ties", help="half, pessimistic or optimist
 Directions = Annotated[str, typer.Option("--directions", help="both, or objects only.")]
 Times = Annotated[str, typer.Option("--times", help="Where in its span a fact is asked: sample, all, or N.")]
 Seed = Annotated[int, typer.Option("--seed", help="Of sampled times and facts.")]
+LARGE = 3e9  # scores: from about half a minute on
 Sample = Annotated[int | None, typer.Option("--sample", help="Evaluate that many facts of the split.")]
 
 
@@ -48,6 +49,8 @@ def evaluate(
     Example: knowwhen evaluate runs/leaders --split test
     """
     from knowwhen.evaluation import Protocol
+    from knowwhen.evaluation.evaluate import sample_facts
+    from knowwhen.evaluation.queries import count_queries
     from knowwhen.evaluation.report import rank_report, time_report
     from knowwhen.trained import open as open_run
 
@@ -55,6 +58,10 @@ def evaluate(
     trained = open_run(run)
     if trained.additions and not with_added:
         errors.print(f"{len(trained.dataset.added):,} facts were added after training; they are left out")
+    queries = count_queries(sample_facts(trained.dataset, split, sample, seed), trained.model.sizes, protocol)
+    scores = queries * trained.model.sizes.entities
+    if scores > LARGE:
+        errors.print(f"{queries:,} queries make {scores:.1e} scores; --sample 10000 measures as many facts")
     with count_progress() as bars:
         task = bars.add_task("queries", total=None)
         metrics = trained.evaluate(

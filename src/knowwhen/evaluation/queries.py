@@ -50,6 +50,15 @@ def ask(facts: Facts, sizes: Sizes, protocol: Protocol) -> Queries:
     )
 
 
+def count_queries(facts: Facts, sizes: Sizes, protocol: Protocol) -> int:
+    """`len(ask(facts, sizes, protocol))`, before anything is asked."""
+    sides = 1 if protocol.directions == "objects" else 2
+    if protocol.times == "all":
+        first, last = span_ids(facts, sizes)
+        return sides * int((last - first + 1).sum())
+    return sides * len(facts) * (1 if protocol.times == "sample" else protocol.times)
+
+
 def query_times(facts: Facts, sizes: Sizes, protocol: Protocol) -> tuple[Ints, Ints, Floats]:
     """Row of the fact, timestamp and weight of each question; all of one length, facts in order."""
     if protocol.times == "all":
