@@ -159,6 +159,6 @@ def test_both_ways_to_look_find_the_same(case):
             _, all_places = history.between(np.full(4, s), np.arange(4))
             seen = all_places[history.sees(all_places, np.full(len(all_places), t))]
             assert sorted(places.tolist()) == sorted(seen.tolist())
-            assert len(places) <= history.most(ids(s))
+            assert len(places) <= history.counts(ids(s))[0]
             if cap is not None and t < 6 and (reach := history.reach[s]) > 0:
                 assert (~history.static[places]).sum() <= cap, reach

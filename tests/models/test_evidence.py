@@ -141,6 +141,31 @@ def test_gradients_are_those_of_the_definition(monkeypatch, table, name):
         assert_close(mine, theirs)
 
 
+def test_parts_change_nothing(monkeypatch):
+    """However few facts are looked at at once, scores are the same; a batch may also be empty."""
+    model = model_with(ROW)
+    s, p, o, t = (torch.cat([column, column]) for column in QUERIES)
+
+    def scores():
+        return [
+            model.score_objects(s, p, t),
+            model.score(s, p, o, t),
+            model.score_predicates(s, o, t),
+            model.score_timestamps(s, p, o),
+        ]
+
+    whole = scores()
+    for entries, queries in ((1, 1), (5, 12)):
+        monkeypatch.setattr(module, "ENTRIES", entries)
+        monkeypatch.setattr(module, "QUERIES", queries)
+        assert len(model.evidence["pair_history"]._parts(s)) > 1
+        for mine, theirs in zip(scores(), whole, strict=True):
+            assert_close(mine, theirs)
+    none = torch.empty(0, dtype=torch.int64)
+    assert model.score_objects(none, none, none).shape == (0, 4)
+    assert model.score_timestamps(none, none, none).shape == (0, 5)
+
+
 def test_cells_are_few_where_the_window_is_narrow():
     """A subject with many partners, of which one is near: no cell for each of the others."""
     sizes = Sizes(entities=3000, predicates=1, timestamps=3000)

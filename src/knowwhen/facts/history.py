@@ -172,9 +172,9 @@ class History:
         rows, numbers = ranges(start, stop)
         return rows, self._by_pair[numbers]
 
-    def most(self, s: Ints) -> int:
-        """How many facts may be found for subjects, each at some time: at least as many as there are."""
-        return int((self._stop[s] - self._start[s]).sum())
+    def counts(self, s: Ints) -> Ints:
+        """How many facts subjects have: no more are found for them at any time."""
+        return self._stop[s] - self._start[s]
 
     def at(self, t: Ints) -> tuple[Ints, Bools]:
         """Where timestamps lie, and which are none: the row of undated facts, T."""

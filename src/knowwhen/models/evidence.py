@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -19,7 +20,8 @@ from knowwhen.models.sizes import Sizes
 INITIAL_SCALE = 0.1  # of kernels
 INITIAL_SHARE = -3.0
 TURNED_SCALE = 1e-2  # of embeddings
-ENTRIES = 4 << 20  # facts times timestamps that are looked at at once
+ENTRIES = 4 << 20  # facts that are looked at at once, whatever the number of queries
+QUERIES = 1 << 20  # of curves along time, at once
 TABLE = 32 << 20  # kernel values that are made for all lags and predicates at once
 
 
@@ -118,19 +120,20 @@ class EvidenceTerm(nn.Module, ABC):
 
     def timestamps(self, s: Tensor, p: Tensor, o: Tensor, candidates: Tensor) -> Tensor:  # (b, T)
         """The term's part of X[s, p, o, :] along the time axis."""
-        T = self.sizes.timestamps
-        size = max(1, ENTRIES // max(1, self._cost(s)))
-        found = []
-        for start in range(0, T, size):
-            t = torch.arange(start, min(start + size, T), device=s.device)
-            each = [column.repeat_interleave(len(t)) for column in (s, p, o)]
-            scores = self.score(each[0], each[1], each[2], t.repeat(len(s)), candidates)
-            found.append(scores.view(len(s), len(t)))
-        return torch.cat(found, dim=1)
+        T, found = self.sizes.timestamps, [self.lagged.new_zeros(0, self.sizes.timestamps)]
+        size = max(1, QUERIES // T)
+        for part in (slice(start, start + size) for start in range(0, len(s), size)):
+            each = [column[part].repeat_interleave(T) for column in (s, p, o)]
+            t = torch.arange(T, device=s.device).repeat(len(s[part]))
+            found.append(self.score(each[0], each[1], each[2], t, candidates).view(-1, T))
+        return torch.cat(found)
 
-    def _cost(self, s: Tensor) -> int:
-        """Entries that subjects may have at one timestamp."""
-        return self.history.most(*_arrays(s))
+    def _parts(self, s: Tensor, each: int = 1) -> list[slice]:
+        """Rows of a batch whose facts, `each` times, are looked at together: about ENTRIES of them, or one row's."""
+        counts = each * self.history.counts(*_arrays(s))
+        group = (np.cumsum(counts) - counts) // ENTRIES
+        edges = [0, *(np.flatnonzero(np.diff(group)) + 1).tolist(), len(s)]
+        return [slice(*ends) for ends in pairwise(edges)]
 
     def _entries(self, row: Ints, place: Ints, s: Ints, p: Ints | None, t: Ints) -> Entries:
         """Without p, `asked` is for every predicate."""
@@ -214,6 +217,14 @@ class PairHistory(EvidenceTerm):
 
     def cells(self, s: Tensor, p: Tensor, t: Tensor) -> Cells:
         """H[s, p, :, t] where it is not zero."""
+        found = []
+        for part in self._parts(s):
+            rows, objects, values = self._part_cells(s[part], p[part], t[part])
+            found.append((rows + part.start, objects, values))
+        rows, objects, values = (torch.cat(columns) for columns in zip(*found, strict=True))
+        return rows, objects, values
+
+    def _part_cells(self, s: Tensor, p: Tensor, t: Tensor) -> Cells:
         s_, p_, t_ = _arrays(s, p, t)
         entries = self._entries(*self.history.around(s_, t_), s_, p_, t_)
         cell, cell_row, cell_object = self._cells(entries, s_)
@@ -226,22 +237,23 @@ class PairHistory(EvidenceTerm):
         return None
 
     def score(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor, candidates: Tensor) -> Tensor:
+        return torch.cat([self._part_score(*(ids[part] for ids in (s, p, o, t))) for part in self._parts(s)])
+
+    def _part_score(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor) -> Tensor:
         entries, weights, own = self._weighed(s, p, o, t)
         return self._value(_add_up(weights * own, entries.row, len(s)), _add_up(weights, entries.row, len(s)), p)
 
     def predicates(self, s: Tensor, o: Tensor, t: Tensor, candidates: Tensor) -> Tensor:
         R, (s_, o_, t_) = 2 * self.sizes.predicates, _arrays(s, o, t)
         every, found = torch.arange(R, device=s.device), []
-        size = max(1, ENTRIES // (R * max(1, self._cost(s) // max(1, len(s)))))
-        for start in range(0, len(s), size):
-            part = slice(start, start + size)
+        for part in self._parts(s, each=R):
             entries = self._entries(*self.history.around(s_[part], t_[part]), s_[part], None, t_[part])
             weights = self._weights_of_all(entries)
             own = torch.from_numpy(self.history.object[entries.place] == o_[part][entries.row]).to(s.device)
             rows = len(s_[part])
             sums, total = (_add_up(w, entries.row, rows) for w in (weights * own[:, None], weights))
             found.append(self._value(sums, total, every))
-        return torch.cat(found) if found else self.strength.new_zeros(0, R)
+        return torch.cat(found)
 
     @torch.no_grad()
     def reasons(self, s: int, p: int, o: int, t: int, candidates: Tensor) -> list[Reason]:
@@ -290,6 +302,10 @@ class Context(EvidenceTerm):
 
     def shift(self, s: Tensor, p: Tensor, t: Tensor, candidates: Tensor) -> Tensor:
         """m_p ⊙ c of each query."""
+        parts = self._parts(s)
+        return torch.cat([self._part_shift(s[part], p[part], t[part], candidates) for part in parts])
+
+    def _part_shift(self, s: Tensor, p: Tensor, t: Tensor, candidates: Tensor) -> Tensor:
         s_, p_, t_ = _arrays(s, p, t)
         entries = self._entries(*self.history.around(s_, t_), s_, p_, t_)
         cell, cell_row, cell_object = self._cells(entries, s_)
@@ -330,9 +346,6 @@ class Context(EvidenceTerm):
         """m_p ⊙ rows."""
         turned = lookup(self.turned, p)
         return as_real(as_complex(turned) * as_complex(rows)) if self.is_complex else turned * rows
-
-    def _cost(self, s: Tensor) -> int:
-        return super()._cost(s) + self.dimension * len(s)  # a vector for each as well
 
 
 EVIDENCE: dict[str, type[EvidenceTerm]] = {term.name: term for term in (PairHistory, Context)}
