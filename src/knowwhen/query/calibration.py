@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,9 @@ from knowwhen.training.run import write_whole
 
 FILE = "calibration.json"
 FACTS = 2_000  # of valid: more do not move one number
-EVIDENT_CURVES = 200  # of these facts, for times: evidence is gathered anew at each timestamp of a curve
+EVIDENT: dict[Slot, int] = {"time": 200, "predicate": 500}  # facts where evidence is weighed anew for each answer
 SCORES = 200_000_000  # looked at in one pass: fewer facts where each has many possible answers
+KEPT = 50_000_000  # scores that stay in memory from one pass to the next
 BINS = 15
 SPAN_SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 LIMITS = (1e-3, 1e3)  # of 1 / T
@@ -108,7 +110,7 @@ def calibrate(model: TemporalModel, dataset: Dataset, *, facts: int = FACTS, see
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Questions of one kind with their right answers, scored anew in each pass: the scores may not fit in memory."""
+    """Questions of one kind with their right answers; scores that may not fit in memory are made anew in each pass."""
 
     model: TemporalModel
     slot: Slot
@@ -119,9 +121,16 @@ class Drawn:
     def __len__(self) -> int:
         return len(self.facts)
 
-    @torch.no_grad()
-    def batches(self) -> Iterator[tuple[Tensor, Tensor]]:  # (b, n), (b,)
+    def batches(self) -> Iterable[tuple[Tensor, Tensor]]:  # (b, n), (b,)
         """Scores, -inf for what is left out, and right answers."""
+        return self._kept if len(self) * width_of(self.slot, self.model.sizes) <= KEPT else self._scored()
+
+    @cached_property
+    def _kept(self) -> list[tuple[Tensor, Tensor]]:
+        return list(self._scored())
+
+    @torch.no_grad()
+    def _scored(self) -> Iterator[tuple[Tensor, Tensor]]:
         size, device = rows_at_once(width_of(self.slot, self.model.sizes)), self.model.candidates().device
         rows, others = self.left_out
         for start in range(0, len(self), size):
@@ -171,8 +180,8 @@ def draw_questions(
     width = width_of(slot, model.sizes)
     if width < 2 or (slot == "time" and not depends_on_time(model)):
         return None
-    if slot == "time" and model.evidence_terms():
-        facts = min(facts, EVIDENT_CURVES)
+    if model.evidence_terms():
+        facts = min(facts, EVIDENT.get(slot, facts))
     some = sample_facts(dataset, split, max(1, min(facts, SCORES // width)), seed)
     if slot == "time":
         some = some[~some.is_static]
