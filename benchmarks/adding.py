@@ -1,6 +1,6 @@
 """What added facts are worth: MRR before adding, after adding and after training on them.
 
-    python -m benchmarks.adding [--data icews14] [--epochs 3] [--rank 128] [--threads 1]
+    python -m benchmarks.adding [--data icews14] [--epochs 3] [--rank 118] [--threads 1]
 
 Two experiments, each printed as one JSON object. `later`: the last tenth of the training facts by date is held back, a
 model is trained on the rest, the tenth is added, and a model is trained on all; all are asked for the test facts.
@@ -31,10 +31,11 @@ def trained_on(data: kw.Dataset, arguments: argparse.Namespace) -> TrainedModel:
     settings = {
         "model.name": "unioncomplex",
         "model.rank": arguments.rank,
-        "model.evidence": ["pair_history"],
-        "regularizer.embedding_weight": 0.06,
+        "model.evidence": ["pair_history", "context"],
+        "regularizer.embedding_weight": 0.1,
         "regularizer.time_weight": 0.03,
         "training.epochs": arguments.epochs,
+        "training.averaging": 45,
         "training.seed": arguments.seed,
         "training.threads": arguments.threads,
         "validation.every": 0,
@@ -84,7 +85,7 @@ def new_entities(data: kw.Dataset, arguments: argparse.Namespace) -> dict[str, o
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", default="icews14")
-    parser.add_argument("--rank", type=int, default=128)
+    parser.add_argument("--rank", type=int, default=118)
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
