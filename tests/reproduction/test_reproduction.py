@@ -198,3 +198,9 @@ def test_evidence_is_reported_by_support_beside_what_has_none():
     assert header[-3:] == ("same_time", "other_time", "none")
     assert rows[0] == ("icews14", "tntcomplex", "2,624,856", "1", "0.5500", "0.4000", "0.7000", "0.900", "", "0.100")
     assert rows[1][1:5] == ("unioncomplex with evidence", "2,624,856", "2", "0.6500 ± 0.0707")
+
+
+def test_every_result_has_the_command_that_makes_it():
+    page = report.results_page([result(seed=1), result(table="history", row="unioncomplex with evidence")])
+    assert "`knowwhen reproduce table2 --dataset icews14 --model tntcomplex --seeds 2`" in page
+    assert "`knowwhen reproduce history --dataset icews14`" in page

@@ -169,8 +169,9 @@ def _runs_rows(results: Sequence[Result]) -> list[Row]:
 def _command(r: Result) -> str:
     model = f" --model {r.row.removesuffix('-x10')}" if r.table == "table2" else ""
     large = " --large" if r.row.endswith("-x10") else ""
-    data = f" --dataset {r.data}" if r.table in ("table2", "table3", "figure1") else ""
-    return f"`knowwhen reproduce {r.table}{data}{model}{large}`"
+    data = f" --dataset {r.data}" if r.table in ("table2", "history", "table3", "figure1") else ""
+    seeds = f" --seeds {r.seed + 1}" if r.seed else ""
+    return f"`knowwhen reproduce {r.table}{data}{model}{seeds}{large}`"
 
 
 def _number(value: float | None) -> str:
