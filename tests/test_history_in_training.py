@@ -4,10 +4,11 @@ import numpy as np
 import polars as pl
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from torch.testing import assert_close
 
 import knowwhen as kw
-from knowwhen.errors import BadRequest
+from knowwhen.errors import BadRequest, DamagedFile
 from knowwhen.evaluation import Protocol, evaluate
 from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.dates import Granularity
@@ -131,6 +132,21 @@ def test_with_shuffled_targets_nothing_leaks():
     made_up = torch.tensor(5 + draw.integers(0, 40, len(facts)))
     real, invented = (term.score(s, p, x, t, model.model.candidates()).mean().item() for x in (o, made_up))
     assert real == pytest.approx(invented, abs=0.1)
+
+
+def test_bad_settings_begin_no_run(tmp_path):
+    with pytest.raises(BadRequest, match="increasing numbers from 1"):
+        kw.train("leaders", run=tmp_path / "run", overrides={**SMALL, "evidence.lags": [7, 3]})
+    assert not (tmp_path / "run" / "config.toml").exists()
+
+
+def test_weights_of_another_version_are_said_in_one_line(trained, tmp_path):
+    trained.save(tmp_path / "model")
+    weights = load_file(tmp_path / "model" / "weights.safetensors")
+    del weights["evidence.pair_history.share"]
+    save_file(weights, tmp_path / "model" / "weights.safetensors")
+    with pytest.raises(DamagedFile, match="not those of this version's unioncomplex; train again"):
+        kw.open(tmp_path / "model")
 
 
 def test_evidence_settings_are_checked():

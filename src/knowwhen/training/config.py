@@ -9,9 +9,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from knowwhen.errors import BadRequest, did_you_mean
+from knowwhen.facts.history import Lags
 
 
 class Section(BaseModel):
@@ -53,6 +54,11 @@ class EvidenceConfig(Section):
     ] = 5000
     context_width: Annotated[int, Field(ge=1, description="Rank of context's kernel.")] = 8
     context_window: Annotated[int, Field(ge=0, description="As window, for context; 0: all facts are.")] = 7
+
+    @field_validator("lags")
+    @classmethod
+    def _increase(cls, lags: tuple[int, ...]) -> tuple[int, ...]:
+        return Lags(lags).edges  # an error before a run is begun with them
 
     def settings_of(self, term: str) -> tuple[int, int]:
         """Width and window of a term."""

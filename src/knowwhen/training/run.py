@@ -125,7 +125,8 @@ class RunFolder:
             path = self.checkpoints / f"{name}.safetensors"
             if path.exists():
                 tensors, _ = read_tensors(path, remedy="train again")
-                _put(model, {key: tensors[prefix + key] for key, _ in model.named_parameters()})
+                weights = {key.removeprefix(prefix): table for key, table in tensors.items() if key.startswith(prefix)}
+                _put(model, weights)
                 return model
         raise RunError(f"{self.path} has no checkpoint yet; --resume goes on with the run")
 
@@ -208,7 +209,10 @@ def _on_cpu(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _put(model: TemporalModel, tensors: dict[str, Tensor]) -> None:
-    model.load_state_dict(tensors)
+    try:
+        model.load_state_dict(tensors)
+    except RuntimeError as error:
+        raise DamagedFile(f"the weights are not those of this version's {model.name}; train again") from error
 
 
 def _holds_anything(path: Path) -> bool:
