@@ -45,12 +45,21 @@ def test_every_row_of_the_papers_table_has_an_experiment_with_its_rank():
 def test_every_experiment_is_a_run_of_its_own_with_settings_that_exist(plan):
     assert len({e.name for e in plan}) == len(plan)
     configs = [read_config(e.recipe, e.settings) for e in plan]
-    assert len({c.to_toml() for c in configs}) >= len(plan) - 1  # no penalty and weight 0 may meet
+    assert len({c.to_toml() for c in configs}) == len(plan)
     assert all(c.training.epochs == 3 for c in configs)
 
 
 def test_the_penalties_of_table_3_are_those_of_the_paper():
-    assert {e.row for e in experiments.table3("icews14", None)} == set(paper.TABLE3)
+    plan = experiments.table3("icews14", None)
+    assert {e.row for e in plan} == set(paper.TABLE3)
+    assert read_config(plan[0].recipe).regularizer.embedding_weight == experiments.SMOOTHED_WEIGHT
+
+
+def test_figure_1_shares_the_runs_of_table_3():
+    table, figure = experiments.table3("icews14", None), experiments.figure1("icews14", None)
+    own = [e for e in figure if e not in table]
+    assert {e.row for e in own} == {"omega3+lambda3"}
+    assert len(own) == len(experiments.SMOOTHNESS_WEIGHTS) == (len(figure) - 1) / 2
 
 
 def test_names_that_are_not_the_papers():
@@ -107,9 +116,22 @@ def test_valid_chooses_never_test():
     weak = result(table="table3", row="omega3", choice="w0.01", valid_mrr=0.50)
     best = result(table="table3", row="omega3", choice="w0.1", valid_mrr=0.53)
     weak = replace(weak, test={**weak.test, "mrr": 0.99})
-    header, row = report.table3_rows([weak, best])
-    assert row == ("omega3", "0.1", "0.5300", "0.5500", "0.65")
+    header, row = report.table3_rows([weak, best, replace(weak, data="yago15k", valid_mrr=0.6)])[:2]
+    assert row == ("icews14", "omega3", "0.1", "0.01, 0.1", "0.5300", "0.5500", "0.65")
     assert len(header) == len(row)
+
+
+def test_the_order_of_penalties_is_set_against_the_papers():
+    def penalty(row, mrr):
+        return result(table="table3", row=row, choice="w0.1", test={**result().test, "mrr": mrr})
+
+    alike = [penalty("none", 0.50), penalty("delta2", 0.51), penalty("delta3", 0.52), penalty("omega3", 0.55)]
+    assert report.ranking_note(report.table3_rows(alike)) == "The order of the penalties is the paper's."
+    other = [*alike, penalty("delta4", 0.5075)]
+    note = report.ranking_note(report.table3_rows(other))
+    assert "delta2 above delta4 by 0.0025 (paper: below by 0.01)" in note
+    assert "omega3" not in note
+    assert note in report.results_page(other)
 
 
 def test_seeds_are_a_mean_and_a_spread_beside_the_paper():
@@ -133,9 +155,10 @@ def test_seeds_are_a_mean_and_a_spread_beside_the_paper():
 
 
 def test_the_page_holds_what_was_run_and_how():
-    page = report.results_page([result(), result(table="figure1", row="lambda4", choice="t0.1")])
+    page = report.results_page([result(), result(table="table3", row="omega3+lambda3", choice="t0.1")])
     assert "| icews14 | tntcomplex | 156 | 1 | 0.5500 | 0.56 | -0.010 |" in page
-    assert "| lambda4 | 0.1 | 0.5600 | 0.5500 |" in page
+    assert "| icews14 | lambda3 | 0.1 | 0.5600 | 0.5500 |" in page
+    assert "`knowwhen reproduce figure1 --dataset icews14`" in page
     assert "2 cores, 24 GB | abc1234 | `knowwhen reproduce table2 --dataset icews14 --model tntcomplex` |" in page
     assert "never edited by hand" in page
     assert "Table 3" not in page  # nothing was run for it
@@ -143,8 +166,9 @@ def test_the_page_holds_what_was_run_and_how():
 
 def test_wikidata_shows_time_questions_where_they_were_measured():
     times = {"model": {"average_precision": 0.3, "auc_pr_paper": 0.9, "intervals": {"aeiou@1": 0.2, "gaeiou@1": 0.1}}}
-    rows = report.wikidata_rows([result(table="wikidata", row="tntcomplex", choice="w0.03", times=times)])
-    assert rows[1] == ("tntcomplex", "0.03", "0.5500", "0.5000", "0.2000", "0.1000", "0.3000", "0.9000")
+    rows = report.wikidata_rows([result(table="wikidata", row="tntcomplex", choice="rank100 w0.03", times=times)])
+    chosen, measured = ("tntcomplex", "rank100 w0.03"), ("0.5600", "0.5500", "0.5000", "")
+    assert rows[1] == (*chosen, *measured, "0.2000", "0.1000", "0.3000", "0.9000")
 
 
 def test_the_command_prints_the_ranks_of_the_paper(tmp_path):
@@ -156,21 +180,34 @@ def test_the_command_prints_the_ranks_of_the_paper(tmp_path):
 
 
 def test_figures_are_drawn_from_what_was_run(tmp_path):
-    for weight, mrr in ((0.0, 0.5), (0.1, 0.6)):
-        one = result(table="figure1", row="lambda4", choice=f"t{weight:g}", valid_mrr=mrr)
-        (tmp_path / f"run{weight}").mkdir()
-        (tmp_path / f"run{weight}" / results.FILE).write_text(json.dumps(asdict(one)))
-    figures.draw_figure1(tmp_path, tmp_path / "figure1.svg")
+    for name, row, choice, mrr in (
+        ("without", "omega3", "w0.03", 0.5),
+        ("other", "omega3", "w0.1", 0.9),
+        ("strong", "omega3+lambda4", "t10", 0.6),
+        ("weak", "omega3+lambda4", "t0.1", 0.55),
+    ):
+        one = result(table="table3", row=row, choice=choice, valid_mrr=mrr)
+        (tmp_path / name).mkdir()
+        (tmp_path / name / results.FILE).write_text(json.dumps(asdict(one)))
+    curves = report.strengths(results.read_all(tmp_path), "icews14")
+    assert {k: [(w, r.valid_mrr) for w, r in v] for k, v in curves.items()} == {
+        "lambda4": [(0.0, 0.5), (0.1, 0.55), (10.0, 0.6)]
+    }
+    figures.draw_figure1(tmp_path, tmp_path / "figure1.svg", "icews14")
     assert "Λ4" in (tmp_path / "figure1.svg").read_text()
+    drawn = figures.draw_all(tmp_path, tmp_path)
+    assert drawn == {"figure1": "results-figure1.svg"}  # nothing was run for figure 2
+    assert (tmp_path / "results-figure1.svg").is_file()
+    assert "(results-figure1.svg)\n" in report.results_page(results.read_all(tmp_path), drawn)
     with pytest.raises(BadRequest, match="no results to plot"):
-        figures.draw_figure1(tmp_path / "run0.0", tmp_path / "empty.svg")
+        figures.draw_figure1(tmp_path, tmp_path / "empty.svg", "yago15k")
 
 
 def test_figure_2_shows_the_presidents_of_france(tmp_path):
     (planned,) = experiments.figure2()
     quick = replace(planned, overrides={"model.rank": 4, "training.epochs": 1, "training.batch_size": 500})
     results.run(quick, tmp_path)
-    figures.draw_figure2(tmp_path, tmp_path / "figure2.svg")
+    figures.draw_figure2(tmp_path, tmp_path / "figure2.svg", "leaders")
     assert "Mitterrand" in (tmp_path / "figure2.svg").read_text()
     assert report.figure2_rows(results.read_all(tmp_path))[1][:3] == ("leaders", "tntcomplex", "4")
 

@@ -38,12 +38,14 @@ def reproduce(
     ] = None,
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Runs of each row, with seeds 0, 1, …")] = 1,
     large: Annotated[bool, typer.Option("--large", help="At ten times the base ranks.")] = False,
-    epochs: Annotated[int | None, typer.Option("--epochs", help="Other than the recipes', for a quick look.")] = None,
+    epochs: Annotated[
+        int | None, typer.Option("--epochs", min=1, help="For a quick look, kept apart in RUNS/epochsN.")
+    ] = None,
     runs: Annotated[Path, typer.Option("--runs", help="The folder of runs; what is done there stays.")] = RUNS,
     figure: Annotated[
         Path | None, typer.Option("--figure", help="Where figure1 or figure2 is drawn; by default RUNS/figure1.svg.")
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Also write all results to this page.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Also write all results to this page, and figures.")] = None,
     only_report: Annotated[bool, typer.Option("--only-report", help="Train nothing, report what is done.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -53,12 +55,13 @@ def reproduce(
     """
     from knowwhen.cli.train import Shown
     from knowwhen.evaluation.report import table as aligned
-    from knowwhen.reproduction import experiments, paper, report, results
+    from knowwhen.reproduction import experiments, figures, paper, report, results
 
     datasets, models = dataset or list(paper.DATASETS), model or list(paper.MODELS)
     experiments.check_names("dataset", datasets, paper.DATASETS)
     experiments.check_names("model", models, (*paper.MODELS, experiments.BASELINE))
     first = (dataset or ["icews14"])[0]
+    runs = runs if epochs is None else runs / f"epochs{epochs}"
     plans: dict[Table, Callable[[], list[experiments.Experiment]]] = {
         Table.TABLE2: lambda: experiments.table2(datasets, models, seeds, large, epochs),
         Table.STDDEV: lambda: experiments.table2(datasets, ["tntcomplex"], max(seeds, 2), large, epochs),
@@ -75,16 +78,15 @@ def reproduce(
         results.run(experiment, runs, Shown())
     found = results.read_all(runs)
     rows = report.params_rows() if table is Table.PARAMS else report.TABLES[table][1](found)
-    if table in (Table.FIGURE1, Table.FIGURE2):
-        from knowwhen.reproduction import figures
-
+    if table in figures.DRAW:
         figure = figure or runs / f"{table}.svg"
-        figures.DRAW[table](runs, figure)
+        figures.DRAW[table](runs, figure, first)
         errors.print(f"drawn: {figure}")
     if out is not None:
-        out.write_text(report.results_page(found), encoding="utf-8")
+        out.write_text(report.results_page(found, figures.draw_all(runs, out.parent)), encoding="utf-8")
     if as_json:
-        here = [asdict(r) for r in found if r.table == ("table2" if table is Table.STDDEV else table)]
+        kept = {Table.STDDEV: Table.TABLE2, Table.FIGURE1: Table.TABLE3}.get(table, table)
+        here = [asdict(r) for r in found if r.table == kept]
         print(json.dumps({"rows": [dict(zip(rows[0], row, strict=True)) for row in rows[1:]], "results": here}))
         return
     print("\n".join(aligned(rows)))

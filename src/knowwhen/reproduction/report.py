@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import permutations, product
 
 from knowwhen.models.budget import de_simple_parameter_count, paper_parameter_count, paper_rank
 from knowwhen.reproduction import paper
-from knowwhen.reproduction.experiments import BASELINE
+from knowwhen.reproduction.experiments import BASELINE, PENALTY_EPOCHS, SMOOTHED_WEIGHT, WIKIDATA_EPOCHS
 from knowwhen.reproduction.results import Result, chosen
 
 Row = Sequence[str]
+NO_FIGURES: Mapping[str, str] = {}
+PAPER_ABLATION = "paper (ICEWS05-15, x10)"
 
 
 def params_rows() -> list[Row]:
@@ -44,14 +47,34 @@ def table2_rows(results: Sequence[Result]) -> list[Row]:
 
 def table3_rows(results: Sequence[Result]) -> list[Row]:
     """The penalties, each at the weight that valid chose."""
-    rows: list[Row] = [("penalty", "weight chosen on valid", "valid MRR", "test MRR", "paper (ICEWS05-15, x10)")]
-    for penalty, printed in paper.TABLE3.items():
-        tried = [r for r in results if (r.table, r.row) == ("table3", penalty)]
+    rows: list[Row] = [("dataset", "penalty", "chosen on valid", "of", "valid MRR", "test MRR", PAPER_ABLATION)]
+    for data, (penalty, printed) in product(paper.DATASETS, paper.TABLE3.items()):
+        tried = [r for r in results if (r.table, r.data, r.row) == ("table3", data, penalty)]
         if tried:
             best = chosen(tried)
-            weight = best.choice.lstrip("wt")
-            rows.append((penalty, weight, f"{best.valid_mrr:.4f}", f"{best.test['mrr']:.4f}", f"{printed:.2f}"))
+            weights = ", ".join(f"{weight:g}" for weight in sorted(_weight(r) for r in tried))
+            scores = (f"{best.valid_mrr:.4f}", f"{best.test['mrr']:.4f}", f"{printed:.2f}")
+            rows.append((data, penalty, f"{_weight(best):g}", weights, *scores))
     return rows
+
+
+def ranking_note(rows: Sequence[Row]) -> str:
+    """Where the order of penalties by test MRR, of table3_rows, is not the paper's."""
+    header, *body = rows
+    penalty, ours, theirs = (header.index(name) for name in ("penalty", "test MRR", PAPER_ABLATION))
+    swapped = [
+        f"{a[penalty]} above {b[penalty]} by {float(a[ours]) - float(b[ours]):.4f} (paper: below by "
+        f"{float(b[theirs]) - float(a[theirs]):.2f})"
+        for a, b in permutations(body, 2)
+        if a[0] == b[0] and float(a[ours]) > float(b[ours]) and float(a[theirs]) < float(b[theirs])
+    ]
+    if not swapped:
+        return "The order of the penalties is the paper's."
+    return f"Where the order of the penalties is not the paper's: {'; '.join(swapped)}."
+
+
+def _weight(r: Result) -> float:
+    return float(r.choice.lstrip("wt"))
 
 
 def history_rows(results: Sequence[Result]) -> list[Row]:
@@ -88,10 +111,23 @@ def stddev_rows(results: Sequence[Result]) -> list[Row]:
 
 def figure1_rows(results: Sequence[Result]) -> list[Row]:
     """MRR against the strength of the smoothness penalty."""
-    rows: list[Row] = [("penalty", "weight", "valid MRR", "test MRR")]
-    for r in sorted((r for r in results if r.table == "figure1"), key=lambda r: (r.row, float(r.choice[1:]))):
-        rows.append((r.row, r.choice[1:], f"{r.valid_mrr:.4f}", f"{r.test['mrr']:.4f}"))
+    rows: list[Row] = [("dataset", "penalty", "weight", "valid MRR", "test MRR")]
+    for data in paper.DATASETS:
+        for name, points in strengths(results, data).items():
+            rows += [(data, name, f"{w:g}", f"{r.valid_mrr:.4f}", f"{r.test['mrr']:.4f}") for w, r in points]
     return rows
+
+
+def strengths(results: Sequence[Result], data: str) -> dict[str, list[tuple[float, Result]]]:
+    """Runs by the weight of Λ_3 and Λ_4, each from the run without any; from those of table 3."""
+    here = [r for r in results if (r.table, r.data) == ("table3", data)]
+    without = [(0.0, r) for r in here if r.row == "omega3" and _weight(r) == SMOOTHED_WEIGHT]
+    found = {}
+    for name in ("lambda3", "lambda4"):
+        smooth = sorted(((_weight(r), r) for r in here if r.row == f"omega3+{name}"), key=lambda point: point[0])
+        if smooth:
+            found[name] = without + smooth
+    return found
 
 
 def figure2_rows(results: Sequence[Result]) -> list[Row]:
@@ -104,24 +140,16 @@ def figure2_rows(results: Sequence[Result]) -> list[Row]:
 
 def wikidata_rows(results: Sequence[Result]) -> list[Row]:
     """Wikidata12k: ranking by T-MRR and NT-MRR, and time questions."""
-    header = (
-        "model",
-        "weight chosen on valid",
-        "test MRR",
-        "T-MRR",
-        "aeIOU@1",
-        "gaeIOU@1",
-        "AP over time",
-        "AUC-PR (paper)",
-    )
-    rows: list[Row] = [header]
+    ranking, fit = ("test MRR", "T-MRR", "NT-MRR"), ("aeIOU@1", "gaeIOU@1", "AP over time", "AUC-PR (paper)")
+    rows: list[Row] = [("model", "chosen on valid", "valid MRR", *ranking, *fit)]
     for name in dict.fromkeys(r.row for r in results if r.table == "wikidata"):
         best = chosen([r for r in results if (r.table, r.row) == ("wikidata", name)])
         times = (best.times or {}).get("model", {})
         cells = [_number(times.get(key)) for key in ("average_precision", "auc_pr_paper")]
         intervals = times.get("intervals") or {}
         fits = [_number(intervals.get(key)) for key in ("aeiou@1", "gaeiou@1")]
-        rows.append((name, best.choice[1:], f"{best.test['mrr']:.4f}", _number(best.t_mrr), *fits, *cells))
+        scores = [_number(value) for value in (best.valid_mrr, best.test["mrr"], best.t_mrr, best.nt_mrr)]
+        rows.append((name, best.choice, *scores, *fits, *cells))
     return rows
 
 
@@ -129,22 +157,24 @@ TABLES: dict[str, tuple[str, Callable[[Sequence[Result]], list[Row]]]] = {
     "table2": ("Table 2: link prediction, filtered test MRR", table2_rows),
     "history": ("History as evidence: test MRR, also by what train says about the pair", history_rows),
     "stddev": ("Standard deviations over seeds", stddev_rows),
-    "table3": ("Table 3: penalties of TNTComplEx on ICEWS14 at base rank", table3_rows),
-    "figure1": ("Figure 1, left: strength of the smoothness penalty on ICEWS14", figure1_rows),
+    "table3": (f"Table 3: penalties of TNTComplEx at base rank after {PENALTY_EPOCHS} epochs", table3_rows),
+    "figure1": (f"Figure 1, left: strength of the smoothness penalty after {PENALTY_EPOCHS} epochs", figure1_rows),
     "figure2": ("Figure 2: the model whose scores along time are drawn", figure2_rows),
-    "wikidata": ("Intervals: Wikidata12k, objects only", wikidata_rows),
+    "wikidata": (f"Intervals: Wikidata12k, objects only, at most {WIKIDATA_EPOCHS} epochs", wikidata_rows),
 }
 
 
-def results_page(results: Sequence[Result]) -> str:
-    """docs/results.md: every table that has results, and how each result was made."""
+def results_page(results: Sequence[Result], figures: Mapping[str, str] = NO_FIGURES) -> str:
+    """docs/results.md: every table that has results, figures by table beside them, and how each result was made."""
     parts = ["# Results\n\n<!-- made by `knowwhen reproduce`; never edited by hand -->\n"]
     parts += ["\nFiltered at the query's time, ties half, both directions unless said; weights are chosen on valid.\n"]
     parts += [f"\n## Parameters and ranks (Table 1)\n\n{markdown(params_rows())}"]
-    for title, rows in TABLES.values():
+    for table, (title, rows) in TABLES.items():
         found = rows(results)
         if len(found) > 1:
             parts.append(f"\n## {title}\n\n{markdown(found)}")
+            parts += [f"\n![{title}]({figures[table]})\n"] if table in figures else []
+            parts += [f"\n{ranking_note(found)}\n"] if table == "table3" else []
     parts.append(f"\n## How each was made\n\n{markdown(_runs_rows(results))}" if results else "")
     return "".join(parts)
 
@@ -167,11 +197,12 @@ def _runs_rows(results: Sequence[Result]) -> list[Row]:
 
 
 def _command(r: Result) -> str:
+    table = "figure1" if r.row == "omega3+lambda3" else r.table  # the others of the figure are table 3's
     model = f" --model {r.row.removesuffix('-x10')}" if r.table == "table2" else ""
     large = " --large" if r.row.endswith("-x10") else ""
-    data = f" --dataset {r.data}" if r.table in ("table2", "history", "table3", "figure1") else ""
+    data = f" --dataset {r.data}" if r.table in ("table2", "history", "table3") else ""
     seeds = f" --seeds {r.seed + 1}" if r.seed else ""
-    return f"`knowwhen reproduce {r.table}{data}{model}{seeds}{large}`"
+    return f"`knowwhen reproduce {table}{data}{model}{seeds}{large}`"
 
 
 def _number(value: float | None) -> str:
