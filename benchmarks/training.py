@@ -51,7 +51,7 @@ def steps_of(model: TemporalModel, facts: Facts, config: Config) -> Callable[[],
     """A training step, on other facts with every call."""
     model.initialise(torch.Generator().manual_seed(0))
     optimizer = optimizer_for(model, config)
-    objective = Objective(config.objective, config.regularizer, config.training.precision, None)
+    objective = Objective.of(config)
     stream = batches(TrainingFacts(facts, model.sizes), config.training.batch_size)
 
     def step() -> None:

@@ -336,7 +336,7 @@ def _train(folder: RunFolder, dataset: Dataset, config: Config, progress: Traini
     state = folder.load_checkpoint(model, optimizer) or State()
     state.stopped_early = state.stopped_early and state.looks_since_best >= config.validation.patience > 0
     gaps = torch.tensor(dataset.timeline.gaps, device=device) if config.regularizer.time_gaps else None
-    objective = Objective(config.objective, config.regularizer, config.training.precision, gaps)
+    objective = Objective.of(config, gaps)
     facts = TrainingFacts(dataset.train, model.sizes, device)
     with stop_requested() as stop:
         watcher = RunWatcher(folder, model, optimizer, progress, stop)

@@ -1,11 +1,14 @@
 """The objective against the paper's equations, written out with torch's own softmax."""
 
+import numpy as np
 import pytest
 import torch
 from torch.nn.functional import cross_entropy
 from torch.testing import assert_close
 
-from knowwhen.models import MODELS, Sizes
+from knowwhen.facts.history import Lags
+from knowwhen.facts.table import Facts
+from knowwhen.models import EVIDENCE, MODELS, EvidenceSettings, Sizes
 from knowwhen.training.config import read_config
 from knowwhen.training.objective import Batch, Objective, total
 from knowwhen.training.regularizers import omega3, smoothness
@@ -19,7 +22,7 @@ def case(name="tntcomplex", **overrides):
     generator = torch.Generator().manual_seed(9)
     s, p, o, t = (torch.randint(n, (8,), generator=generator) for n in (6, 4, 6, 4))
     batch = Batch(s, p, o, t, torch.tensor([True, False] * 4))
-    return model, batch, Objective(config.objective, config.regularizer, "fp32", None)
+    return model, batch, Objective.of(config)
 
 
 def test_the_sum_of_all_terms_is_the_papers_objective():
@@ -69,3 +72,16 @@ def test_shared_lookups_change_no_gradient():
     for one, other in zip(shared, model.parameters(), strict=True):
         assert_close(one, other.grad)
     assert model._shared is None
+
+
+def test_dropout_learns_the_first_facts_of_a_batch_without_evidence():
+    model, b, objective = case(**{"evidence.dropout": 0.25})
+    rows = np.array([(0, 0, 1, 2, 2), (2, 1, 3, 0, 0), (4, 0, 1, 3, 3)] * 2 + [(i, 1, 5 - i, 1, 1) for i in range(6)])
+    for term in EVIDENCE:
+        model.add_evidence(term, EvidenceSettings(Lags((1, 3)), 2)).double()
+        model.evidence[term].initialise(torch.Generator().manual_seed(1))
+    model.recall(Facts(*rows.T.copy()), np.arange(4))
+    alone = model.query(b.s, b.p, b.t) @ model.candidates().mT
+    together = model.score_objects(b.s, b.p, b.t)
+    assert not torch.isclose(alone, together).all(1)[:2].all()  # there is evidence to drop
+    assert_close(objective.object_loss(model, b), cross_entropy(torch.cat([alone[:2], together[2:]]), b.o))

@@ -9,6 +9,7 @@ from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import pad
 
 from knowwhen.facts.table import Facts, Ints
 from knowwhen.models.algebra import Cells, as_complex, lookup
@@ -114,21 +115,22 @@ class TemporalModel(nn.Module, ABC):
         cells = self.cells(s, p, t)
         return scores if cells is None else scores.index_put(cells[:2], cells[2], accumulate=True)
 
-    def whole_query(self, s: Tensor, p: Tensor, t: Tensor) -> Tensor:  # (b, d)
-        """The query with what evidence adds to it."""
+    def whole_query(self, s: Tensor, p: Tensor, t: Tensor, bare: int = 0) -> Tensor:  # (b, d)
+        """The query with what evidence adds to it; the first `bare` go without."""
         query = self.query(s, p, t)
         for term in self.evidence_terms():
-            shift = term.shift(s, p, t, self.candidates())
-            query = query if shift is None else query + shift
+            shift = term.shift(s[bare:], p[bare:], t[bare:], self.candidates())
+            query = query if shift is None else query + pad(shift, (0, 0, bare, 0))
         return query
 
-    def cells(self, s: Tensor, p: Tensor, t: Tensor) -> Cells | None:
+    def cells(self, s: Tensor, p: Tensor, t: Tensor, bare: int = 0) -> Cells | None:
         """What evidence adds to the product of whole queries and candidates; None: there is none."""
-        found = [cells for term in self.evidence_terms() if (cells := term.cells(s, p, t)) is not None]
+        terms = (term.cells(s[bare:], p[bare:], t[bare:]) for term in self.evidence_terms())
+        found = [cells for cells in terms if cells is not None]
         if not found:
             return None
         rows, objects, values = (torch.cat(parts) for parts in zip(*found, strict=True))
-        return rows, objects, values
+        return rows + bare, objects, values
 
     def score_timestamps(self, s: Tensor, p: Tensor, o: Tensor) -> Tensor:  # (b, T)
         """X[s, p, o, :] along the time axis."""

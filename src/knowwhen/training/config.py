@@ -52,6 +52,10 @@ class EvidenceConfig(Section):
         int,
         Field(ge=0, description="Facts looked at per question, by a shorter window for busy subjects; 0: any number."),
     ] = 5000
+    dropout: Annotated[
+        float,
+        Field(ge=0, lt=1, description="Share of training facts without evidence, so that the rest learns on its own."),
+    ] = 0.0
     context_width: Annotated[int, Field(ge=1, description="Rank of context's kernel.")] = 8
     context_window: Annotated[int, Field(ge=0, description="As window, for context; 0: all facts are.")] = 7
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from knowwhen.models.base import TemporalModel
-from knowwhen.training.config import ObjectiveConfig, RegularizerConfig
+from knowwhen.training.config import Config, ObjectiveConfig, RegularizerConfig
 from knowwhen.training.regularizers import delta, omega3, smoothness
 from knowwhen.training.softmax import Precision, cross_entropy
 
@@ -35,6 +35,11 @@ class Objective:
     regularizer: RegularizerConfig
     precision: Precision
     gaps: Tensor | None  # (T − 1,), to divide Λ by
+    dropout: float  # of evidence
+
+    @classmethod
+    def of(cls, config: Config, gaps: Tensor | None = None) -> Objective:
+        return cls(config.objective, config.regularizer, config.training.precision, gaps, config.evidence.dropout)
 
     def terms(self, model: TemporalModel, batch: Batch) -> dict[str, Tensor]:
         """Each term with its weight, by name; their sum is what is minimised."""
@@ -59,8 +64,12 @@ class Objective:
         return terms
 
     def object_loss(self, model: TemporalModel, batch: Batch) -> Tensor:
-        """ℓ: cross-entropy of the true object among all entities, batch mean."""
-        query, cells = model.whole_query(batch.s, batch.p, batch.t), model.cells(batch.s, batch.p, batch.t)
+        """ℓ: cross-entropy of the true object among all entities, batch mean.
+
+        Evidence is dropped for the first of the batch, which is as good as at random: facts are shuffled.
+        """
+        bare = round(self.dropout * len(batch))
+        query, cells = model.whole_query(batch.s, batch.p, batch.t, bare), model.cells(batch.s, batch.p, batch.t, bare)
         return cross_entropy(query, model.candidates(), batch.o, extra=cells, precision=self.precision)
 
     def time_loss(self, model: TemporalModel, batch: Batch) -> Tensor:
