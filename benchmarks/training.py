@@ -21,9 +21,8 @@ import torch
 
 import knowwhen as kw
 from benchmarks.softmax import limit_jobs, peak_bytes, seconds_in_turns
-from knowwhen.facts.history import Lags
 from knowwhen.facts.table import Facts, Ints
-from knowwhen.models import EvidenceSettings, Sizes, TemporalModel, model_named
+from knowwhen.models import Sizes, TemporalModel, model_named
 from knowwhen.training.config import Config, read_config
 from knowwhen.training.loop import TrainingFacts, optimizer_for
 from knowwhen.training.objective import Batch, Objective, total
@@ -77,8 +76,7 @@ def measure(
     if positions is not None:
         evident = model_named(config.model.name)(sizes, config.model.rank)
         for term in config.model.evidence:
-            settings = EvidenceSettings(Lags(config.evidence.lags), *config.evidence.settings_of(term))
-            evident.add_evidence(term, settings)
+            evident.add_evidence(term, config.evidence.settings_of(term))
         evident.recall(facts, positions)
         jobs["evident"] = steps_of(evident, facts, config)
     taken = seconds_in_turns(jobs, repeat)

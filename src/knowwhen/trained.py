@@ -19,9 +19,8 @@ from knowwhen.evaluation.ranking import Progress
 from knowwhen.facts.additions import extended
 from knowwhen.facts.catalog import load
 from knowwhen.facts.dataset import Dataset, row_keys
-from knowwhen.facts.history import Lags
 from knowwhen.facts.table import Facts
-from knowwhen.models import EvidenceSettings, Sizes, TemporalModel, model_named
+from knowwhen.models import Sizes, TemporalModel, model_named
 from knowwhen.models.budget import paper_parameter_count
 from knowwhen.models.growing import grown, place_unseen
 from knowwhen.plotting import plot
@@ -368,9 +367,7 @@ def _new_model(config: Config, dataset: Dataset) -> TemporalModel:
     )
     model = model_named(config.model.name)(sizes, config.model.rank)
     for term in config.model.evidence:
-        width, window = config.evidence.settings_of(term)
-        settings = EvidenceSettings(Lags(config.evidence.lags), width, window, config.evidence.cap)
-        model.add_evidence(term, settings)
+        model.add_evidence(term, config.evidence.settings_of(term))
     return model
 
 

@@ -148,6 +148,19 @@ def cases(draw):
     return rows, positions, draw(st.sampled_from([None, 0, 3, 9])), draw(st.sampled_from([None, 1, 4]))
 
 
+def test_by_predicate_the_facts_of_others_are_found():
+    history = history_of(
+        (0, 1, 2, 5, 5), (3, 1, 2, 7, 7), (3, 0, 2, 5, 5), (1, 1, 0, OPEN, OPEN), by="predicate", window=2
+    )
+    assert found(history, 1, 5) == [(1, 2, 0), (1, 2, 2)]  # not what is under 0, nor what has no time
+    assert found(history, 3, 5) == [(3, 0, 0), (3, 3, 2)]  # 1 + P: from the other side
+    assert found(history, 1, 9) == [(1, 2, 6)]
+    _, places = history.around(ids(1), ids(5))
+    of_subject = history.is_asked(places, ids(0, 0), ids(1, 1), history.lag(places, ids(5, 5)))
+    assert of_subject.tolist() == [True, False]  # only others are looked at
+    assert history.fact[places].tolist() == [0, 1]
+
+
 @given(cases())
 def test_both_ways_to_look_find_the_same(case):
     """`around` by subject and time, and `between` by pair with `sees`, agree for every query."""
@@ -159,6 +172,6 @@ def test_both_ways_to_look_find_the_same(case):
             _, all_places = history.between(np.full(4, s), np.arange(4))
             seen = all_places[history.sees(all_places, np.full(len(all_places), t))]
             assert sorted(places.tolist()) == sorted(seen.tolist())
-            assert len(places) <= history.counts(ids(s))[0]
+            assert len(places) == history.counts(ids(s), ids(t))[0]
             if cap is not None and t < 6 and (reach := history.reach[s]) > 0:
                 assert (~history.static[places]).sum() <= cap, reach

@@ -11,7 +11,7 @@ from torch.testing import assert_close
 
 from knowwhen.facts.history import Lags
 from knowwhen.facts.table import OPEN, Facts
-from knowwhen.models import EVIDENCE, MODELS, EvidenceSettings, Sizes
+from knowwhen.models import EVIDENCE, MODELS, EvidenceSettings, Sizes, kernels
 from knowwhen.models import evidence as module
 from knowwhen.models.algebra import as_complex
 
@@ -48,6 +48,20 @@ def lag_of(begin, end, t):
     return step if begin > POSITIONS[t] or step == 0 else step + 3
 
 
+def naive_others(term, rows):  # (E, 2P, E, T + 1)
+    """Σ exp K[p, lag] over the dated facts (x, p, o) of others than s."""
+    P, R = SIZES.predicates, 2 * SIZES.predicates
+    W = torch.zeros(SIZES.entities, R, SIZES.entities, SIZES.timestamps + 1, dtype=torch.float64)
+    for x, p, o, begin, end in [*rows, *((o, p + P, s, b, e) for s, p, o, b, e in rows)]:
+        for s, t in np.ndindex(SIZES.entities, SIZES.timestamps + 1):
+            lag = lag_of(begin, end, t)
+            if x != s and lag != LAGS.undated_fact:
+                cell = torch.zeros_like(W)
+                cell[s, p, o, t] = 1
+                W = W + cell * term.kernel.table[p, lag].exp()
+    return W
+
+
 def naive_weights(term, rows):  # (E, 2P, E, T + 1)
     """Σ exp⟨U[lag, p'], V[p]⟩ over the facts (s, p', o) that are not asked for."""
     P, R = SIZES.predicates, 2 * SIZES.predicates
@@ -59,7 +73,7 @@ def naive_weights(term, rows):  # (E, 2P, E, T + 1)
                 continue
             cell = torch.zeros_like(W)
             cell[s, asked, o, t] = 1
-            W = W + cell * (term.lagged[lag * R + p] @ term.asked[asked]).exp()
+            W = W + cell * (term.kernel.lagged[lag * R + p] @ term.kernel.asked[asked]).exp()
     return W
 
 
@@ -67,8 +81,8 @@ def naive_evidence(model, rows):  # (E, 2P, E, T + 1)
     """The terms by their definitions: a log(1 + W / (e + c Σ_x W_x)), and ⟨m ⊙ Σ_x W_x u_x / (1 + Σ_x W_x), ū_o⟩."""
     found = torch.zeros((), dtype=torch.float64)
     for name, term in model.evidence.items():
-        W = naive_weights(term, rows)
-        if name == "pair_history":
+        W = naive_others(term, rows) if name == "predicate_history" else naive_weights(term, rows)
+        if name in ("pair_history", "predicate_history"):
             a, e, c = (x[:, None, None] for x in (term.strength, term.scale.exp(), term.share.exp()))
             found = found + a * torch.log1p(W / (e + c * W.sum(2, keepdim=True)))
             continue
@@ -125,10 +139,10 @@ ROW = [(0, 0, 1, 1, 1), (0, 1, 1, 2, 2), (0, 1, 2, 2, 2), (3, 1, 0, 0, 4), (1, 0
 QUERIES = [torch.tensor(ids) for ids in ([0, 0, 1, 2], [0, 3, 1, 0], [1, 2, 2, 3], [1, 2, 3, 5])]
 
 
-@pytest.mark.parametrize("table", [0, module.TABLE], ids=["one by one", "all at once"])
+@pytest.mark.parametrize("table", [0, kernels.TABLE], ids=["one by one", "all at once"])
 @pytest.mark.parametrize("name", ["unioncomplex", "cp"])
 def test_gradients_are_those_of_the_definition(monkeypatch, table, name):
-    monkeypatch.setattr(module, "TABLE", table)
+    monkeypatch.setattr(kernels, "TABLE", table)
     model = model_with(ROW, name)
     s, p, _, t = QUERIES
     evidence = model.score_objects(s, p, t) - (model.query(s, p, t) @ model.candidates().mT)
@@ -158,7 +172,7 @@ def test_parts_change_nothing(monkeypatch):
     for entries, queries in ((1, 1), (5, 12)):
         monkeypatch.setattr(module, "ENTRIES", entries)
         monkeypatch.setattr(module, "QUERIES", queries)
-        assert len(model.evidence["pair_history"]._parts(s)) > 1
+        assert len(model.evidence["pair_history"]._parts(s, p, t)) > 1
         for mine, theirs in zip(scores(), whole, strict=True):
             assert_close(mine, theirs)
     none = torch.empty(0, dtype=torch.int64)
@@ -173,7 +187,7 @@ def test_cells_are_few_where_the_window_is_narrow():
     settings = EvidenceSettings(LAGS, 2, window=1)
     term = module.PairHistory(sizes, 4, is_complex=True, settings=settings)
     term.initialise(torch.Generator().manual_seed(0))
-    term.recall(settings.history(facts_of(rows), sizes, np.arange(3000)))
+    term.recall(facts_of(rows), np.arange(3000))
     found = term.cells(*(torch.tensor([i]) for i in (0, 1, 50)))
     assert [column.tolist() for column in found[:2]] == [[0, 0, 0], [49, 50, 51]]
 
@@ -190,7 +204,7 @@ def test_a_fact_whose_only_support_is_itself_has_none():
 @pytest.mark.parametrize("name", sorted(EVIDENCE))
 @pytest.mark.parametrize("model_name", ["tntcomplex", "distmult"])
 def test_reasons_add_up_to_the_score(name, model_name):
-    model = model_with([*ROW, (0, 1, 1, 4, 4), (1, 1, 0, 3, 3)], model_name, terms=[name])
+    model = model_with([*ROW, (0, 1, 1, 4, 4), (1, 1, 0, 3, 3), (2, 0, 1, 1, 1)], model_name, terms=[name])
     term, candidates = model.evidence[name], model.candidates()
     query = [torch.tensor([i]) for i in (0, 0, 1, 1)]
     reasons = term.reasons(0, 0, 1, 1, candidates)

@@ -169,8 +169,9 @@ def test_a_fact_that_only_one_side_remembers_is_told_in_its_own_direction(world)
 
 
 def test_a_distance_that_differs_within_the_question_is_not_told(world):
-    several = ask(*explained(world), "Cy", "knows", "?", "2001..2003", top=ALL, explain=True)
-    undated = ask(*explained(world, undated_row=True), "Cy", "knows", "?", None, top=ALL, explain=True)
+    terms = ("pair_history", "context")  # those of the subject's facts
+    several = ask(*explained(world, terms=terms), "Cy", "knows", "?", "2001..2003", top=ALL, explain=True)
+    undated = ask(*explained(world, undated_row=True, terms=terms), "Cy", "knows", "?", None, top=ALL, explain=True)
     for found in (several, undated):
         facts = reasons_of(found, "Ada").facts
         assert [(fact.begin, fact.end, fact.lag) for fact in facts] == [("2003", "2006", None)]

@@ -8,8 +8,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from knowwhen.errors import BadRequest
-from knowwhen.facts.history import Lags
-from knowwhen.models import EvidenceSettings, Sizes, model_named
+from knowwhen.models import Sizes, model_named
 from knowwhen.reproduction import experiments, figures, paper, report, results
 from knowwhen.training.config import read_config
 
@@ -218,8 +217,7 @@ def test_recipes_with_evidence_are_no_larger_than_tntcomplex_at_base_rank():
         config = read_config(f"history-{data}")
         model = model_named(config.model.name)(sizes[data], config.model.rank)
         for term in config.model.evidence:
-            settings = EvidenceSettings(Lags(config.evidence.lags), *config.evidence.settings_of(term))
-            model.add_evidence(term, settings)
+            model.add_evidence(term, config.evidence.settings_of(term))
         budget = model_named("tntcomplex")(sizes[data], paper.RANKS[data]["tntcomplex"]).parameter_count()
         assert 0.97 * budget < model.parameter_count() <= budget
 

@@ -1,8 +1,9 @@
-"""What the facts say about a subject, and when: the index behind evidence."""
+"""What the facts say about a subject, or under a predicate, and when: the index behind evidence."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -69,10 +70,11 @@ class Lags:
 class History:
     """Every entity's facts from both sides, by time, so that those near a time are found at once; immutable.
 
-    A fact (s, p, o) is in the history of s, and as (o, p + P, s) in that of o. A subject's facts are in the order of
-    their begins (of their ends where the begin is unknown), those without time behind. Only facts that begin within
-    `window` units of a time are found for it, and `cap` bounds how many these may be: the window of a busier subject is
-    halved until no stretch of its history holds more, and of its facts without time the first are kept.
+    A fact (s, p, o) is in the history of s, and as (o, p + P, s) in that of o; or, by predicate, of p and of p + P,
+    where facts without time have no place. The facts of such an owner are in the order of their begins (of their ends
+    where the begin is unknown), those without time behind. Only facts that begin within `window` units of a time are
+    found for it, and `cap` bounds how many these may be: the window of a busier owner is halved until no stretch of
+    its history holds more, and of its facts without time the first are kept.
     """
 
     def __init__(
@@ -85,96 +87,104 @@ class History:
         lags: Lags,
         window: int | None = None,
         cap: int | None = None,
+        by: Literal["subject", "predicate"] = "subject",
     ) -> None:
-        self.lags, self.predicates, self.entities, self.positions = lags, predicates, entities, positions
+        self.lags, self.predicates, self.entities, self.positions, self.by = lags, predicates, entities, positions, by
         both = Facts.concatenate(facts, facts.reciprocal(predicates))
         begin, end = (_positions(column, positions, open) for column, open in ((both.begin, -FAR), (both.end, FAR)))
         anchor = np.where(begin > -FAR, begin, end)  # FAR itself for facts without time
-        order = np.lexsort((anchor, both.subject))
+        owner, owners = (both.subject, entities) if by == "subject" else (both.predicate, 2 * predicates)
+        order = np.lexsort((anchor, owner))
+        if by == "predicate":
+            order = order[anchor[order] < FAR]
         if cap is not None:
-            order = order[_within(both.subject[order], anchor[order] == FAR, cap)]
+            order = order[_within(owner[order], anchor[order] == FAR, cap)]
         self.subject, self.predicate, self.object = (c[order] for c in (both.subject, both.predicate, both.object))
-        self.begin, self.end, self.anchor = begin[order], end[order], anchor[order]
+        self.begin, self.end, self.anchor, self.owner = begin[order], end[order], anchor[order], owner[order]
         self.fact = order % max(1, len(facts))  # its row in the facts given
         self.static = self.anchor == FAR
-        dated = self.subject[~self.static]
-        self._stop = np.searchsorted(self.subject, np.arange(entities), side="right")
-        self._start = self._stop - np.bincount(self.subject, minlength=entities)
-        self._dated = self._start + np.bincount(dated, minlength=entities)  # where the undated begin
-        # By subject and anchor in one number: positions are shifted to count from 1, and FAR is folded next to them.
+        dated = self.owner[~self.static]
+        self._stop = np.searchsorted(self.owner, np.arange(owners), side="right")
+        self._start = self._stop - np.bincount(self.owner, minlength=owners)
+        self._dated = self._start + np.bincount(dated, minlength=owners)  # where the undated begin
+        # By owner and anchor in one number: positions are shifted to count from 1, and FAR is folded next to them.
         self._low = int(positions[0]) - 1 if len(positions) else 0
         self._span = int(positions[-1]) - self._low + 2 if len(positions) else 2
-        self._key = self.subject * self._span + np.minimum(self.anchor - self._low, self._span - 1)
-        self._count_partners()
-        self.reach = self._reach(window, cap)  # (E,)
+        self._key = self.owner * self._span + np.minimum(self.anchor - self._low, self._span - 1)
+        self._count_partners(owners)
+        self.reach = self._reach(owners, window, cap)  # by owner
         for array in vars(self).values():
             if isinstance(array, np.ndarray):
                 array.setflags(write=False)
 
     def __len__(self) -> int:
-        return len(self.subject)
+        return len(self.owner)
 
-    def _count_partners(self) -> None:
-        """Numbers each subject's objects from 0, so that what is said of one adds up in a place of its own."""
-        pair, inverse = np.unique(self.subject * self.entities + self.object, return_inverse=True)
+    def _count_partners(self, owners: int) -> None:
+        """Numbers each owner's objects from 0, so that what is said of one adds up in a place of its own."""
+        pair, inverse = np.unique(self.owner * self.entities + self.object, return_inverse=True)
         self.partner = pair % self.entities
-        self.partner_stop = np.searchsorted(pair, np.arange(1, self.entities + 1) * self.entities)
+        self.partner_stop = np.searchsorted(pair, np.arange(1, owners + 1) * self.entities)
         self.partner_start = np.concatenate([[0], self.partner_stop[:-1]])
-        self.partner_number = inverse - self.partner_start[self.subject]
+        self.partner_number = inverse - self.partner_start[self.owner]
         self._by_pair = np.argsort(inverse, kind="stable")
         self._pairs, self._pair_stop = pair, np.cumsum(np.bincount(inverse, minlength=len(pair)))
 
-    def _reach(self, window: int | None, cap: int | None) -> Ints:
-        """How far each subject's facts may lie from a time to be found for it."""
+    def _reach(self, owners: int, window: int | None, cap: int | None) -> Ints:
+        """How far each owner's facts may lie from a time to be found for it."""
         widest = self._span if window is None else window
-        reach = np.full(self.entities, widest)
+        reach = np.full(owners, widest)
         busy = np.flatnonzero(self._dated - self._start > (cap or FAR))
         while len(busy):
             rows, places = ranges(self._start[busy], self._dated[busy])
-            subjects = busy[rows]
+            owner = busy[rows]
             # The fullest stretch of 2w + 1 units is one that begins with a fact.
-            last = np.minimum(self.anchor[places] + 2 * reach[subjects], self._low + self._span - 2)
-            held = np.searchsorted(self._key, self._key_at(subjects, last), side="right") - places
-            fullest = np.zeros(self.entities, np.int64)
-            np.maximum.at(fullest, subjects, held)
+            last = np.minimum(self.anchor[places] + 2 * reach[owner], self._low + self._span - 2)
+            held = np.searchsorted(self._key, self._key_at(owner, last), side="right") - places
+            fullest = np.zeros(owners, np.int64)
+            np.maximum.at(fullest, owner, held)
             busy = busy[(fullest[busy] > (cap or FAR)) & (reach[busy] > 0)]
             reach[busy] //= 2
         return reach
 
-    def _key_at(self, s: Ints, position: Ints) -> Ints:
-        return s * self._span + np.clip(position - self._low, 0, self._span - 2)
+    def _key_at(self, owner: Ints, position: Ints) -> Ints:
+        return owner * self._span + np.clip(position - self._low, 0, self._span - 2)
 
-    def around(self, s: Ints, t: Ints) -> tuple[Ints, Ints]:
-        """Pairs (row of the batch, place in the history) of what is found for subjects at times; T means undated."""
-        where, undated = self.at(t)
-        reach = self.reach[s]
-        first = np.searchsorted(self._key, self._key_at(s, where - reach), side="left")
-        last = np.searchsorted(self._key, self._key_at(s, where + reach), side="right")
-        # A question without time sees all of a subject's facts, or none where these would be too many.
-        first = np.where(undated, self._start[s], first)
-        last = np.where(undated, np.where(reach < self._span, first, self._dated[s]), last)
-        rows, places = ranges(first, last)
+    def around(self, owner: Ints, t: Ints) -> tuple[Ints, Ints]:
+        """Pairs (row of the batch, place in the history) of what is found for owners at times; T means undated."""
+        rows, places = ranges(*self._stretch(owner, t))
         if not self.static.any():
             return rows, places
-        more = ranges(self._dated[s], self._stop[s])
+        more = ranges(self._dated[owner], self._stop[owner])
         rows, places = (np.concatenate(both) for both in zip((rows, places), more, strict=True))
         order = np.argsort(rows, kind="stable")
         return rows[order], places[order]
 
-    def between(self, s: Ints, o: Ints) -> tuple[Ints, Ints]:
-        """Pairs (row of the batch, place in the history) of all facts about subjects and objects, at any time."""
-        pair = s * self.entities + o
+    def counts(self, owner: Ints, t: Ints) -> Ints:
+        """How many facts are found for owners at times."""
+        first, last = self._stretch(owner, t)
+        return np.asarray(last - first + self._stop[owner] - self._dated[owner])
+
+    def _stretch(self, owner: Ints, t: Ints) -> tuple[Ints, Ints]:
+        """The places of owners' facts with a time that are near a time: from, and up to."""
+        where, undated = self.at(t)
+        reach = self.reach[owner]
+        first = np.searchsorted(self._key, self._key_at(owner, where - reach), side="left")
+        last = np.searchsorted(self._key, self._key_at(owner, where + reach), side="right")
+        # A question without time sees all of an owner's facts, or none where these would be too many.
+        first = np.where(undated, self._start[owner], first)
+        return first, np.where(undated, np.where(reach < self._span, first, self._dated[owner]), last)
+
+    def between(self, owner: Ints, o: Ints) -> tuple[Ints, Ints]:
+        """Pairs (row of the batch, place in the history) of all facts of owners with objects, at any time."""
+        pair = owner * self.entities + o
         number = np.searchsorted(self._pairs, pair)
         found = number < len(self._pairs)
         found[found] = self._pairs[number[found]] == pair[found]
-        stop = np.where(found, self._pair_stop[np.minimum(number, len(self._pairs) - 1)], 0) if len(self) else 0 * s
-        start = np.where(found & (number > 0), self._pair_stop[number - 1], 0) if len(self) else 0 * s
+        stop = np.where(found, self._pair_stop[np.minimum(number, len(self._pairs) - 1)], 0) if len(self) else 0 * o
+        start = np.where(found & (number > 0), self._pair_stop[number - 1], 0) if len(self) else 0 * o
         rows, numbers = ranges(start, stop)
         return rows, self._by_pair[numbers]
-
-    def counts(self, s: Ints) -> Ints:
-        """How many facts subjects have: no more are found for them at any time."""
-        return self._stop[s] - self._start[s]
 
     def at(self, t: Ints) -> tuple[Ints, Bools]:
         """Where timestamps lie, and which are none: the row of undated facts, T."""
@@ -196,9 +206,9 @@ class History:
         return found
 
     def sees(self, places: Ints, t: Ints) -> Bools:
-        """Whether facts are within their subject's reach of times."""
+        """Whether facts are within their owner's reach of times."""
         where, undated = self.at(t)
-        reach = self.reach[self.subject[places]]
+        reach = self.reach[self.owner[places]]
         near = np.where(undated, reach >= self._span, np.abs(self.anchor[places] - where) <= reach)
         return np.asarray(near | self.static[places])
 
@@ -206,8 +216,10 @@ class History:
         """Whether facts may be the one that is asked for: of the same predicate, and true at that time.
 
         These are never evidence. A fact is so left out of its own history, also as its own reciprocal where subject
-        and object are the same.
+        and object are the same. By predicate, no fact of the subject is evidence: only others are looked at.
         """
+        if self.by == "predicate":
+            return np.asarray(self.subject[places] == s)
         holds = (lag == 0) | (lag == self.lags.undated_fact)
         same = self.predicate[places] == p
         mirrored = self.predicate[places] == (p + self.predicates) % (2 * self.predicates)
@@ -221,9 +233,9 @@ def _positions(column: Ints, positions: Ints, open: int) -> Ints:
     return np.where(column == OPEN, open, positions[np.maximum(column, 0)])
 
 
-def _within(subject: Ints, static: Bools, cap: int) -> Bools:
-    """All but the facts without time that are not among the first `cap` of their subject."""
-    places = np.arange(len(subject))
-    first = np.full(int(subject.max(initial=0)) + 1, len(subject))
-    np.minimum.at(first, subject[static], places[static])
-    return np.asarray(~static | (places - first[subject] < cap))
+def _within(owner: Ints, static: Bools, cap: int) -> Bools:
+    """All but the facts without time that are not among the first `cap` of their owner."""
+    places = np.arange(len(owner))
+    first = np.full(int(owner.max(initial=0)) + 1, len(owner))
+    np.minimum.at(first, owner[static], places[static])
+    return np.asarray(~static | (places - first[owner] < cap))

@@ -68,7 +68,7 @@ class TemporalModel(nn.Module, ABC):
     def recall(self, facts: Facts, positions: Ints) -> TemporalModel:
         """Takes facts as evidence from here on, positions being those of the timeline; returns the model."""
         for term in self.evidence_terms():
-            term.recall(term.settings.history(facts, self.sizes, positions))
+            term.recall(facts, positions)
         return self
 
     @classmethod

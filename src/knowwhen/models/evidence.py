@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal
 
 import numpy as np
 import torch
@@ -13,25 +13,16 @@ from torch import Tensor, nn
 
 from knowwhen.facts.history import History, Lags
 from knowwhen.facts.ranges import ranges
-from knowwhen.facts.table import Bools, Facts, Ints
+from knowwhen.facts.table import Facts, Ints
 from knowwhen.models.algebra import Cells, as_complex, as_real, lookup
+from knowwhen.models.kernels import CrossKernel, Entries, Kernel, LagKernel
 from knowwhen.models.sizes import Sizes
 
-INITIAL_SCALE = 0.1  # of kernels
 INITIAL_SHARE = -3.0
+OTHERS_STRENGTH, OTHERS_SCALE = 0.1, 2.0
 TURNED_SCALE = 1e-2  # of embeddings
 ENTRIES = 4 << 20  # facts that are looked at at once, whatever the number of queries
 QUERIES = 1 << 20  # of curves along time, at once
-TABLE = 32 << 20  # kernel values that are made for all lags and predicates at once
-
-
-class Entries(NamedTuple):
-    """Facts that are looked at for the queries of a batch: fact `place` for query `row`, at the query's time."""
-
-    row: Ints
-    place: Ints
-    lag: Ints
-    asked: Bools  # the fact may be what is asked for, so it says nothing; (n,), or (n, 2P) for every predicate
 
 
 @dataclass(frozen=True)
@@ -42,11 +33,6 @@ class EvidenceSettings:
     width: int  # rank of the kernel
     window: int = 0  # 0: any distance
     cap: int = 0  # 0: any number
-
-    def history(self, facts: Facts, sizes: Sizes, positions: Ints) -> History:
-        """The index of facts that these settings ask for; positions are those of the timeline."""
-        reach, cap = self.window or None, self.cap or None
-        return History(facts, sizes.entities, sizes.predicates, positions, lags=self.lags, window=reach, cap=cap)
 
 
 @dataclass(frozen=True)
@@ -59,40 +45,41 @@ class Reason:
 
 
 class EvidenceTerm(nn.Module, ABC):
-    """A part of the score that comes from single facts, each weighed by a learned kernel.
+    """A part of the score that comes from single facts near a time, each weighed by a learned kernel.
 
-    weight of a fact (s, p', o, t') for a query (s, p, t) = exp⟨U[lag(t' − t), p'], V[p]⟩
-
-    Facts with the asked predicate that hold at t weigh nothing: a training fact is so left out of its own history.
-    Facts from the other side are those of inverse predicates.
+    Facts that may be what is asked for weigh nothing: a training fact is so left out of its own history. Facts from the
+    other side are those of inverse predicates.
     """
 
     name: ClassVar[str]  # in EVIDENCE and configurations
+    by: ClassVar[Literal["subject", "predicate"]] = "subject"  # whose facts are looked at
 
     def __init__(self, sizes: Sizes, dimension: int, is_complex: bool, settings: EvidenceSettings) -> None:
         """`dimension` is that of candidates, whose rows are views of complex ones or real."""
         super().__init__()
         self.sizes, self.dimension, self.is_complex, self.settings = sizes, dimension, is_complex, settings
-        R = 2 * sizes.predicates
-        self.lagged = nn.Parameter(torch.empty(settings.lags.count * R, settings.width))  # U
-        self.asked = nn.Parameter(torch.empty(R, settings.width))  # V
+        self.kernel = self.new_kernel(sizes, settings)
         self._history: History | None = None
 
+    @staticmethod
+    @abstractmethod
+    def new_kernel(sizes: Sizes, settings: EvidenceSettings) -> Kernel: ...
+
     def initialise(self, generator: torch.Generator) -> None:
-        """Every fact weighs about 1 at first."""
-        with torch.no_grad():
-            for table in (self.lagged, self.asked):
-                table.copy_(torch.randn(table.shape, generator=generator) * INITIAL_SCALE)
+        self.kernel.initialise(generator)
 
     @property
     def history(self) -> History:
-        assert self._history is not None, "evidence needs a history: term.recall(history)"
+        assert self._history is not None, "evidence needs a history: term.recall(facts, positions)"
         return self._history
 
-    def recall(self, history: History) -> None:
-        """Takes the facts that are evidence from here on."""
-        assert history.lags == self.settings.lags
-        self._history = history
+    def recall(self, facts: Facts, positions: Ints) -> None:
+        """Takes the facts that are evidence from here on; positions are those of the timeline."""
+        settings, sizes = self.settings, self.sizes
+        reach, cap = settings.window or None, settings.cap or None
+        self._history = History(
+            facts, sizes.entities, sizes.predicates, positions, lags=settings.lags, window=reach, cap=cap, by=self.by
+        )
 
     @abstractmethod
     def cells(self, s: Tensor, p: Tensor, t: Tensor) -> Cells | None:
@@ -106,9 +93,12 @@ class EvidenceTerm(nn.Module, ABC):
     def score(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor, candidates: Tensor) -> Tensor:  # (b,)
         """The term's part of X[s, p, o, t]."""
 
-    @abstractmethod
     def predicates(self, s: Tensor, o: Tensor, t: Tensor, candidates: Tensor) -> Tensor:  # (b, 2P)
         """The term's part of X[s, :, o, t], inverse predicates behind."""
+        R = 2 * self.sizes.predicates
+        each = [column.repeat_interleave(R) for column in (s, o, t)]
+        p = torch.arange(R, device=s.device).repeat(len(s))
+        return self.score(each[0], p, each[1], each[2], candidates).view(len(s), R)
 
     @abstractmethod
     def reasons(self, s: int, p: int, o: int, t: int, candidates: Tensor) -> list[Reason]:
@@ -120,7 +110,7 @@ class EvidenceTerm(nn.Module, ABC):
 
     def timestamps(self, s: Tensor, p: Tensor, o: Tensor, candidates: Tensor) -> Tensor:  # (b, T)
         """The term's part of X[s, p, o, :] along the time axis."""
-        T, found = self.sizes.timestamps, [self.lagged.new_zeros(0, self.sizes.timestamps)]
+        T, found = self.sizes.timestamps, [candidates.new_zeros(0, self.sizes.timestamps)]
         size = max(1, QUERIES // T)
         for part in (slice(start, start + size) for start in range(0, len(s), size)):
             each = [column[part].repeat_interleave(T) for column in (s, p, o)]
@@ -128,54 +118,34 @@ class EvidenceTerm(nn.Module, ABC):
             found.append(self.score(each[0], each[1], each[2], t, candidates).view(-1, T))
         return torch.cat(found)
 
-    def _parts(self, s: Tensor, each: int = 1) -> list[slice]:
+    def _parts(self, s: Tensor, p: Tensor, t: Tensor, each: int = 1) -> list[slice]:
         """Rows of a batch whose facts, `each` times, are looked at together: about ENTRIES of them, or one row's."""
-        counts = each * self.history.counts(*_arrays(s))
+        s_, p_, t_ = _arrays(s, p, t)
+        counts = each * self.history.counts(self._owner(s_, p_), t_)
         group = (np.cumsum(counts) - counts) // ENTRIES
         edges = [0, *(np.flatnonzero(np.diff(group)) + 1).tolist(), len(s)]
         return [slice(*ends) for ends in pairwise(edges)]
 
-    def _entries(self, row: Ints, place: Ints, s: Ints, p: Ints | None, t: Ints) -> Entries:
-        """Without p, `asked` is for every predicate."""
-        lag = self.history.lag(place, t[row])
-        if p is not None:
-            return Entries(row, place, lag, self.history.is_asked(place, s[row], p[row], lag))
-        every = np.arange(2 * self.sizes.predicates)
-        return Entries(row, place, lag, self.history.is_asked(place[:, None], s[row][:, None], every, lag[:, None]))
+    def _owner(self, s: Ints, p: Ints) -> Ints:
+        """Whose facts are looked at."""
+        return s if self.by == "subject" else p
 
-    def _known(self, entries: Entries) -> Ints:
-        """The rows of U."""
-        return entries.lag * (2 * self.sizes.predicates) + self.history.predicate[entries.place]
+    def _entries(self, s: Ints, p: Ints, t: Ints) -> Entries:
+        row, place = self.history.around(self._owner(s, p), t)
+        lag = self.history.lag(place, t[row])
+        return Entries(row, place, lag, self.history.is_asked(place, s[row], p[row], lag))
 
     def _weights(self, entries: Entries, p: Tensor) -> Tensor:  # (n,)
-        """The weight of each entry."""
-        known, device = self._known(entries), p.device
-        different, which = torch.unique(p, return_inverse=True)
-        width = len(self.lagged) + 1  # the last is 0
-        if len(different) * width <= TABLE:
-            table = (self.asked.index_select(0, different) @ self.lagged.mT).exp()  # (different, L * R)
-            table = torch.nn.functional.pad(table, (0, 1)).flatten()
-            cell = np.where(entries.asked, width - 1, known) + (which.cpu().numpy() * width)[entries.row]
-            return table.index_select(0, torch.from_numpy(cell).to(device))
-        row = torch.from_numpy(entries.row).to(device)
-        rows = self.lagged.index_select(0, torch.from_numpy(known).to(device)), self.asked.index_select(0, p[row])
-        weights: Tensor = (rows[0] * rows[1]).sum(-1).exp()
-        return weights.masked_fill(torch.from_numpy(entries.asked).to(device), 0)
+        return self.kernel.weights(self.history, entries, p)
 
-    def _weights_of_all(self, entries: Entries) -> Tensor:  # (n, 2P)
-        """The weight of each entry for every predicate."""
-        known = torch.from_numpy(self._known(entries)).to(self.asked.device)
-        weights = (self.lagged.index_select(0, known) @ self.asked.mT).exp()
-        return weights.masked_fill(torch.from_numpy(entries.asked).to(weights.device), 0)
-
-    def _cells(self, entries: Entries, s: Ints) -> tuple[Ints, Ints, Ints]:
+    def _cells(self, entries: Entries, owner: Ints) -> tuple[Ints, Ints, Ints]:
         """The cell of each entry, and the row and object of each cell.
 
-        A cell is a partner of the row's subject. Where a subject's partners are far more than the entries, as within a
+        A cell is an object in the history of the row's owner. Where these are far more than the entries, as within a
         narrow window, only those that occur are cells.
         """
         history = self.history
-        start, stop = history.partner_start[s], history.partner_stop[s]
+        start, stop = history.partner_start[owner], history.partner_stop[owner]
         if (stop - start).sum() <= 4 * len(entries.row) + 1024:
             cell_row, partner = ranges(start, stop)
             base = np.cumsum(stop - start) - (stop - start)
@@ -191,15 +161,13 @@ class EvidenceTerm(nn.Module, ABC):
         return sorted(found, key=lambda reason: -abs(reason.value))
 
 
-class PairHistory(EvidenceTerm):
-    """What the facts about subject and object near a time say about another predicate between them.
+class HistoryTerm(EvidenceTerm):
+    """What facts say about the object itself.
 
-    H[s, p, o, t] = a_p log(1 + W_o / (e_p + c_p Σ_x W_x))    W_o: the weight of all facts (s, p', o, t')
+    H[s, p, o, t] = a_p log(1 + W_o / (e_p + c_p Σ_x W_x))    W_o: the weight of all facts with object o
 
-    So a fact counts less where the subject has many, and those it never met are left a chance.
+    So a fact counts less where there are many, and those who are in none are left a chance.
     """
-
-    name = "pair_history"
 
     def __init__(self, sizes: Sizes, dimension: int, is_complex: bool, settings: EvidenceSettings) -> None:
         super().__init__(sizes, dimension, is_complex, settings)
@@ -218,7 +186,7 @@ class PairHistory(EvidenceTerm):
     def cells(self, s: Tensor, p: Tensor, t: Tensor) -> Cells:
         """H[s, p, :, t] where it is not zero."""
         found = []
-        for part in self._parts(s):
+        for part in self._parts(s, p, t):
             rows, objects, values = self._part_cells(s[part], p[part], t[part])
             found.append((rows + part.start, objects, values))
         rows, objects, values = (torch.cat(columns) for columns in zip(*found, strict=True))
@@ -226,8 +194,8 @@ class PairHistory(EvidenceTerm):
 
     def _part_cells(self, s: Tensor, p: Tensor, t: Tensor) -> Cells:
         s_, p_, t_ = _arrays(s, p, t)
-        entries = self._entries(*self.history.around(s_, t_), s_, p_, t_)
-        cell, cell_row, cell_object = self._cells(entries, s_)
+        entries = self._entries(s_, p_, t_)
+        cell, cell_row, cell_object = self._cells(entries, self._owner(s_, p_))
         weights = self._weights(entries, p)
         rows, objects = (torch.from_numpy(ids).to(p.device) for ids in (cell_row, cell_object))
         total = _add_up(weights, entries.row, len(s)).index_select(0, rows)
@@ -237,23 +205,11 @@ class PairHistory(EvidenceTerm):
         return None
 
     def score(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor, candidates: Tensor) -> Tensor:
-        return torch.cat([self._part_score(*(ids[part] for ids in (s, p, o, t))) for part in self._parts(s)])
+        return torch.cat([self._part_score(*(ids[part] for ids in (s, p, o, t))) for part in self._parts(s, p, t)])
 
     def _part_score(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor) -> Tensor:
         entries, weights, own = self._weighed(s, p, o, t)
         return self._value(_add_up(weights * own, entries.row, len(s)), _add_up(weights, entries.row, len(s)), p)
-
-    def predicates(self, s: Tensor, o: Tensor, t: Tensor, candidates: Tensor) -> Tensor:
-        R, (s_, o_, t_) = 2 * self.sizes.predicates, _arrays(s, o, t)
-        every, found = torch.arange(R, device=s.device), []
-        for part in self._parts(s, each=R):
-            entries = self._entries(*self.history.around(s_[part], t_[part]), s_[part], None, t_[part])
-            weights = self._weights_of_all(entries)
-            own = torch.from_numpy(self.history.object[entries.place] == o_[part][entries.row]).to(s.device)
-            rows = len(s_[part])
-            sums, total = (_add_up(w, entries.row, rows) for w in (weights * own[:, None], weights))
-            found.append(self._value(sums, total, every))
-        return torch.cat(found)
 
     @torch.no_grad()
     def reasons(self, s: int, p: int, o: int, t: int, candidates: Tensor) -> list[Reason]:
@@ -266,9 +222,9 @@ class PairHistory(EvidenceTerm):
         return self._reasons(entries, weights / weights.sum() * total)
 
     def _weighed(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor) -> tuple[Entries, Tensor, Tensor]:
-        """All facts of the subjects near times, their weights, and which are about the objects."""
+        """All facts near times, their weights, and which are about the objects."""
         s_, p_, o_, t_ = _arrays(s, p, o, t)
-        entries = self._entries(*self.history.around(s_, t_), s_, p_, t_)
+        entries = self._entries(s_, p_, t_)
         own = torch.from_numpy(self.history.object[entries.place] == o_[entries.row])
         return entries, self._weights(entries, p), own.to(p.device)
 
@@ -276,6 +232,49 @@ class PairHistory(EvidenceTerm):
         """a_p log(1 + sums / (e_p + c_p total))."""
         scale, share, strength = (x.index_select(0, p) for x in (self.scale.exp(), self.share.exp(), self.strength))
         return strength * torch.log1p(sums / (scale + share * total))
+
+
+class PairHistory(HistoryTerm):
+    """What the facts (s, p', o, t') about subject and object near a time say about another predicate between them."""
+
+    name = "pair_history"
+
+    @staticmethod
+    def new_kernel(sizes: Sizes, settings: EvidenceSettings) -> Kernel:
+        return CrossKernel(sizes, settings.lags.count, settings.width)
+
+    def predicates(self, s: Tensor, o: Tensor, t: Tensor, candidates: Tensor) -> Tensor:
+        """All predicates look at the same facts: these are gathered once."""
+        R, (s_, o_, t_), found = 2 * self.sizes.predicates, _arrays(s, o, t), []
+        every, history = np.arange(R), self.history
+        assert isinstance(self.kernel, CrossKernel)
+        for part in self._parts(s, s, t, each=R):
+            row, place = history.around(s_[part], t_[part])
+            lag, rows = history.lag(place, t_[part][row]), len(s_[part])
+            asked = history.is_asked(place[:, None], s_[part][row][:, None], every, lag[:, None])
+            weights = self.kernel.weights_of_all(history, Entries(row, place, lag, asked))
+            own = torch.from_numpy(history.object[place] == o_[part][row]).to(s.device)
+            sums, total = (_add_up(w, row, rows) for w in (weights * own[:, None], weights))
+            found.append(self._value(sums, total, torch.from_numpy(every).to(s.device)))
+        return torch.cat(found)
+
+
+class PredicateHistory(HistoryTerm):
+    """What others do under the same predicate near a time: facts (x, p, o, t') with x other than s."""
+
+    name = "predicate_history"
+    by = "predicate"
+
+    @staticmethod
+    def new_kernel(sizes: Sizes, settings: EvidenceSettings) -> Kernel:
+        return LagKernel(sizes, settings.lags.count)
+
+    def initialise(self, generator: torch.Generator) -> None:
+        """It begins small: what others do is less than what is known of the subject."""
+        super().initialise(generator)
+        with torch.no_grad():
+            self.strength.fill_(OTHERS_STRENGTH)
+            self.scale.fill_(OTHERS_SCALE)
 
 
 class Context(EvidenceTerm):
@@ -287,6 +286,10 @@ class Context(EvidenceTerm):
     """
 
     name = "context"
+
+    @staticmethod
+    def new_kernel(sizes: Sizes, settings: EvidenceSettings) -> Kernel:
+        return CrossKernel(sizes, settings.lags.count, settings.width)
 
     def __init__(self, sizes: Sizes, dimension: int, is_complex: bool, settings: EvidenceSettings) -> None:
         super().__init__(sizes, dimension, is_complex, settings)
@@ -302,13 +305,13 @@ class Context(EvidenceTerm):
 
     def shift(self, s: Tensor, p: Tensor, t: Tensor, candidates: Tensor) -> Tensor:
         """m_p ⊙ c of each query."""
-        parts = self._parts(s)
+        parts = self._parts(s, p, t)
         return torch.cat([self._part_shift(s[part], p[part], t[part], candidates) for part in parts])
 
     def _part_shift(self, s: Tensor, p: Tensor, t: Tensor, candidates: Tensor) -> Tensor:
         s_, p_, t_ = _arrays(s, p, t)
-        entries = self._entries(*self.history.around(s_, t_), s_, p_, t_)
-        cell, cell_row, cell_object = self._cells(entries, s_)
+        entries = self._entries(s_, p_, t_)
+        cell, cell_row, cell_object = self._cells(entries, self._owner(s_, p_))
         sums = _add_up(self._weights(entries, p), cell, len(cell_row))
         rows, objects = (torch.from_numpy(ids).to(p.device) for ids in (cell_row, cell_object))
         some = sums.detach().nonzero()[:, 0]  # most partners are not near
@@ -322,17 +325,11 @@ class Context(EvidenceTerm):
     def score(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor, candidates: Tensor) -> Tensor:
         return (self.shift(s, p, t, candidates) * lookup(candidates, o)).sum(-1)
 
-    def predicates(self, s: Tensor, o: Tensor, t: Tensor, candidates: Tensor) -> Tensor:
-        R = 2 * self.sizes.predicates
-        each = [column.repeat_interleave(R) for column in (s, o, t)]
-        p = torch.arange(R, device=s.device).repeat(len(s))
-        return self.score(each[0], p, each[1], each[2], candidates).view(len(s), R)
-
     @torch.no_grad()
     def reasons(self, s: int, p: int, o: int, t: int, candidates: Tensor) -> list[Reason]:
         query = [torch.tensor([i], device=self.turned.device) for i in (s, p, t)]
         s_, p_, t_ = _arrays(*query)
-        entries = self._entries(*self.history.around(s_, t_), s_, p_, t_)
+        entries = self._entries(s_, p_, t_)
         weights = self._weights(entries, query[1])
         met = torch.from_numpy(self.history.object[entries.place]).to(weights.device)
         turned = self._turn(query[1].expand(len(met)), candidates[met])  # (n, d)
@@ -348,7 +345,7 @@ class Context(EvidenceTerm):
         return as_real(as_complex(turned) * as_complex(rows)) if self.is_complex else turned * rows
 
 
-EVIDENCE: dict[str, type[EvidenceTerm]] = {term.name: term for term in (PairHistory, Context)}
+EVIDENCE: dict[str, type[EvidenceTerm]] = {term.name: term for term in (PairHistory, PredicateHistory, Context)}
 
 
 def _add_up(weights: Tensor, cell: Ints, count: int) -> Tensor:  # (n, …) -> (count, …)

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from knowwhen.errors import BadRequest, did_you_mean
 from knowwhen.facts.history import Lags
+from knowwhen.models import EvidenceSettings
 
 
 class Section(BaseModel):
@@ -32,8 +33,11 @@ class ModelConfig(Section):
         Field(description="Facts without time are looked at at any timestamp, or own one outside the time axis."),
     ] = "sampled"
     evidence: Annotated[
-        tuple[Literal["pair_history", "context"], ...],
-        Field(description="Evidence on top: of subject and object near that time, of the subject with others then."),
+        tuple[Literal["pair_history", "predicate_history", "context"], ...],
+        Field(
+            description="Evidence on top, near that time: of subject and object, of others under the same predicate, "
+            "of the subject with others."
+        ),
     ] = ()
 
 
@@ -59,14 +63,21 @@ class EvidenceConfig(Section):
     context_width: Annotated[int, Field(ge=1, description="Rank of context's kernel.")] = 8
     context_window: Annotated[int, Field(ge=0, description="As window, for context; 0: all facts are.")] = 7
 
+    predicate_window: Annotated[int, Field(ge=0, description="As window, for predicate_history; 0: all facts are.")] = 7
+
     @field_validator("lags")
     @classmethod
     def _increase(cls, lags: tuple[int, ...]) -> tuple[int, ...]:
         return Lags(lags).edges  # an error before a run is begun with them
 
-    def settings_of(self, term: str) -> tuple[int, int]:
-        """Width and window of a term."""
-        return (self.context_width, self.context_window) if term == "context" else (self.width, self.window)
+    def settings_of(self, term: str) -> EvidenceSettings:
+        """What one of model.evidence looks at."""
+        width, window = {
+            "pair_history": (self.width, self.window),
+            "predicate_history": (0, self.predicate_window),
+            "context": (self.context_width, self.context_window),
+        }[term]
+        return EvidenceSettings(Lags(self.lags), width, window, self.cap)
 
 
 class ObjectiveConfig(Section):
