@@ -37,7 +37,7 @@ def test_every_row_of_the_papers_table_has_an_experiment_with_its_rank():
         experiments.table3("icews14", 3),
         experiments.figure1("icews14", 3),
         experiments.wikidata(3),
-        experiments.history(experiments.HISTORY_DATASETS, 2, 3),
+        experiments.history(experiments.HISTORY_DATASETS, experiments.HISTORY_MODELS, 2, 3),
     ],
     ids=["table3", "figure1", "wikidata", "history"],
 )
@@ -212,8 +212,12 @@ def test_figure_2_shows_the_presidents_of_france(tmp_path):
 
 
 def test_recipes_with_evidence_are_no_larger_than_tntcomplex_at_base_rank():
-    sizes = {"icews14": Sizes(7128, 230, 365), "icews05-15": Sizes(10488, 251, 4017)}
-    for data in experiments.HISTORY_DATASETS:
+    sizes = {
+        "icews14": Sizes(7128, 230, 365),
+        "icews05-15": Sizes(10488, 251, 4017),
+        "yago15k": Sizes(15403, 51, 169, undated_row=True),
+    }
+    for data in paper.DATASETS:
         config = read_config(f"history-{data}")
         model = model_named(config.model.name)(sizes[data], config.model.rank)
         for term in config.model.evidence:
@@ -222,20 +226,28 @@ def test_recipes_with_evidence_are_no_larger_than_tntcomplex_at_base_rank():
         assert 0.97 * budget < model.parameter_count() <= budget
 
 
+def test_without_evidence_the_rest_of_the_recipe_is_the_same():
+    (ours, without) = experiments.history(["yago15k"], experiments.HISTORY_MODELS, 1, None)
+    one, other = (read_config(e.recipe, e.settings) for e in (ours, without))
+    assert len(one.model.evidence) == 3 and other.model.evidence == ()
+    assert other.training.epochs == experiments.WITHOUT_EVIDENCE_EPOCHS
+    assert (one.model.rank, one.regularizer, one.validation) == (other.model.rank, other.regularizer, other.validation)
+
+
 def test_evidence_is_reported_by_support_beside_what_has_none():
     support = {"same_time": {"mrr": 0.9, "count": 5}, "none": {"mrr": 0.1, "count": 5}}
     plain = result(test={**result().test, "support": support})
     ours = [
-        replace(plain, table="history", row="unioncomplex with evidence", seed=seed, test={**plain.test, "mrr": mrr})
+        replace(plain, table="history", row="unioncomplex+evidence", seed=seed, test={**plain.test, "mrr": mrr})
         for seed, mrr in enumerate((0.6, 0.7))
     ]
     header, *rows = report.history_rows([plain, *ours, result()])
     assert header[-3:] == ("same_time", "other_time", "none")
     assert rows[0] == ("icews14", "tntcomplex", "2,624,856", "1", "0.5500", "0.4000", "0.7000", "0.900", "", "0.100")
-    assert rows[1][1:5] == ("unioncomplex with evidence", "2,624,856", "2", "0.6500 ± 0.0707")
+    assert rows[1][1:5] == ("unioncomplex+evidence", "2,624,856", "2", "0.6500 ± 0.0707")
 
 
 def test_every_result_has_the_command_that_makes_it():
-    page = report.results_page([result(seed=1), result(table="history", row="unioncomplex with evidence")])
+    page = report.results_page([result(seed=1), result(table="history", row="unioncomplex+evidence")])
     assert "`knowwhen reproduce table2 --dataset icews14 --model tntcomplex --seeds 2`" in page
-    assert "`knowwhen reproduce history --dataset icews14`" in page
+    assert "`knowwhen reproduce history --dataset icews14 --model unioncomplex+evidence`" in page

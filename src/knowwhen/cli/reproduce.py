@@ -30,11 +30,11 @@ class Table(StrEnum):
 def reproduce(
     table: Annotated[Table, typer.Argument(help="Which table or figure.")] = Table.TABLE2,
     dataset: Annotated[
-        list[str] | None, typer.Option("--dataset", help="icews14, icews05-15 or yago15k; may be repeated.")
+        list[str] | None, typer.Option("--dataset", help="icews14, icews05-15, yago15k; may be repeated.")
     ] = None,
     model: Annotated[
         list[str] | None,
-        typer.Option("--model", help="complex, tcomplex, tntcomplex, or pair-history to count; may be repeated."),
+        typer.Option("--model", help="complex, tcomplex, tntcomplex, pair-history (counting); may be repeated."),
     ] = None,
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Runs of each row, with seeds 0, 1, …")] = 1,
     large: Annotated[bool, typer.Option("--large", help="At ten times the base ranks.")] = False,
@@ -57,15 +57,18 @@ def reproduce(
     from knowwhen.evaluation.report import table as aligned
     from knowwhen.reproduction import experiments, figures, paper, report, results
 
-    datasets, models = dataset or list(paper.DATASETS), model or list(paper.MODELS)
-    experiments.check_names("dataset", datasets, paper.DATASETS)
-    experiments.check_names("model", models, (*paper.MODELS, experiments.BASELINE))
+    is_history = table is Table.HISTORY
+    datasets = dataset or list(experiments.HISTORY_DATASETS if is_history else paper.DATASETS)
+    models = model or list(experiments.HISTORY_MODELS if is_history else paper.MODELS)
+    experiments.check_names("dataset", datasets, experiments.HISTORY_DATASETS if is_history else paper.DATASETS)
+    paper_models = (*paper.MODELS, experiments.BASELINE)
+    experiments.check_names("model", models, experiments.HISTORY_MODELS if is_history else paper_models)
     first = (dataset or ["icews14"])[0]
     runs = runs if epochs is None else runs / f"epochs{epochs}"
     plans: dict[Table, Callable[[], list[experiments.Experiment]]] = {
         Table.TABLE2: lambda: experiments.table2(datasets, models, seeds, large, epochs),
         Table.STDDEV: lambda: experiments.table2(datasets, ["tntcomplex"], max(seeds, 2), large, epochs),
-        Table.HISTORY: lambda: experiments.history(dataset or experiments.HISTORY_DATASETS, seeds, epochs),
+        Table.HISTORY: lambda: experiments.history(datasets, models, seeds, epochs),
         Table.TABLE3: lambda: experiments.table3(first, epochs),
         Table.FIGURE1: lambda: experiments.figure1(first, epochs),
         Table.FIGURE2: experiments.figure2,

@@ -8,7 +8,13 @@ from itertools import permutations, product
 
 from knowwhen.models.budget import de_simple_parameter_count, paper_parameter_count, paper_rank
 from knowwhen.reproduction import paper
-from knowwhen.reproduction.experiments import BASELINE, PENALTY_EPOCHS, SMOOTHED_WEIGHT, WIKIDATA_EPOCHS
+from knowwhen.reproduction.experiments import (
+    BASELINE,
+    HISTORY_DATASETS,
+    PENALTY_EPOCHS,
+    SMOOTHED_WEIGHT,
+    WIKIDATA_EPOCHS,
+)
 from knowwhen.reproduction.results import Result, chosen
 
 Row = Sequence[str]
@@ -82,7 +88,7 @@ def history_rows(results: Sequence[Result]) -> list[Row]:
     groups = ("same_time", "other_time", "none")
     header = ("dataset", "model", "parameters", "seeds", "test MRR", "Hits@1", "Hits@10", *groups)
     rows: list[Row] = [header]
-    for data in paper.DATASETS:
+    for data in HISTORY_DATASETS:
         here = [r for r in results if r.data == data and r.table in ("history", "table2") and r.test.get("support")]
         for name in dict.fromkeys(r.row for r in here):
             seeds = [r for r in here if r.row == name]
@@ -198,7 +204,7 @@ def _runs_rows(results: Sequence[Result]) -> list[Row]:
 
 def _command(r: Result) -> str:
     table = "figure1" if r.row == "omega3+lambda3" else r.table  # the others of the figure are table 3's
-    model = f" --model {r.row.removesuffix('-x10')}" if r.table == "table2" else ""
+    model = f" --model {r.row.removesuffix('-x10')}" if r.table in ("table2", "history") else ""
     large = " --large" if r.row.endswith("-x10") else ""
     data = f" --dataset {r.data}" if r.table in ("table2", "history", "table3") else ""
     seeds = f" --seeds {r.seed + 1}" if r.seed else ""
