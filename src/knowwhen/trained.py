@@ -114,8 +114,9 @@ class TrainedModel:
         found = self._adding(source)
         if self.path is not None:
             folder = _model_folder(self.path) / "added"
+            last = max((int(earlier.name) for earlier in folder.glob("[0-9]*")), default=0)  # some may be deleted
             with writing(folder):
-                source.save(folder / f"{len(found.additions):04}")
+                source.save(folder / f"{last + 1:04}")
         return found
 
     def _adding(self, new: Dataset) -> TrainedModel:
