@@ -55,7 +55,7 @@ def settings_page() -> str:
 def allowed(values: dict[str, object]) -> str:
     if "enum" in values:
         return ", ".join(str(value) for value in values["enum"])
-    bounds = {"minimum": "from {}", "exclusiveMinimum": "above {}", "maximum": "to {}"}
+    bounds = {"minimum": "from {}", "exclusiveMinimum": "above {}", "maximum": "to {}", "exclusiveMaximum": "below {}"}
     limits = " ".join(text.format(values[key]) for key, text in bounds.items() if key in values)
     return f"{values['type']} {limits}".strip()
 

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 import torch
+from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch.testing import assert_close
 
@@ -23,6 +24,7 @@ SMALL = {
     "model.rank": 4,
     "model.evidence": ["pair_history", "predicate_history", "context"],
     "evidence.width": 4,
+    "evidence.dropout": 0.1,
     "training.epochs": 2,
     "training.batch_size": 500,
     "validation.every": 1,
@@ -153,7 +155,20 @@ def test_with_shuffled_targets_nothing_leaks():
 def test_bad_settings_begin_no_run(tmp_path):
     with pytest.raises(BadRequest, match="increasing numbers from 1"):
         kw.train("leaders", run=tmp_path / "run", overrides={**SMALL, "evidence.lags": [7, 3]})
+    with pytest.raises(BadRequest, match=r"evidence\.dropout"):
+        kw.train("leaders", run=tmp_path / "run", overrides={**SMALL, "evidence.dropout": 1.0})
     assert not (tmp_path / "run" / "config.toml").exists()
+
+
+def test_a_checkpoint_of_another_version_is_said_in_one_line(tmp_path):
+    kw.train("leaders", run=tmp_path / "run", overrides={**SMALL, "training.epochs": 1})
+    path = tmp_path / "run" / "checkpoints" / "last.safetensors"
+    with safe_open(path, framework="pt") as file:
+        kept, metadata = {name: file.get_tensor(name) for name in file.keys()}, file.metadata()  # noqa: SIM118
+    del kept["model.evidence.pair_history.share"]
+    save_file(kept, path, metadata)
+    with pytest.raises(DamagedFile, match="not those of this version's unioncomplex; train again"):
+        kw.train(None, run=tmp_path / "run", resume=True, overrides={"training.epochs": 2})
 
 
 def test_weights_of_another_version_are_said_in_one_line(trained, tmp_path):

@@ -114,7 +114,7 @@ class TrainedModel:
         found = self._adding(source)
         if self.path is not None:
             folder = _model_folder(self.path) / "added"
-            last = max((int(earlier.name) for earlier in folder.glob("[0-9]*")), default=0)  # some may be deleted
+            last = max((int(earlier.name) for earlier in _additions(folder)), default=0)  # some may be deleted
             with writing(folder):
                 source.save(folder / f"{last + 1:04}")
         return found
@@ -250,9 +250,14 @@ def open(path: str | Path) -> TrainedModel:
     """The trained model of a run folder (the best so far, if the run is not finished) or of a saved model's folder."""
     path = Path(path)
     trained = _open(path)
-    for folder in sorted((_model_folder(path) / "added").glob("[0-9]*")):
+    for folder in _additions(_model_folder(path) / "added"):
         trained = trained._adding(load(folder, granularity=str(trained.dataset.timeline.granularity)))
     return trained
+
+
+def _additions(folder: Path) -> list[Path]:
+    """What was added, in order; a folder with another name than a number is none of it."""
+    return sorted(one for one in folder.glob("*") if one.name.isdigit())
 
 
 def _model_folder(path: Path) -> Path:

@@ -103,11 +103,11 @@ def test_of_many_facts_without_time_the_first_are_kept():
     assert len(found(history, 0, 0)) == 2 and len(found(history, 1, 0)) == 2
 
 
-def test_the_fact_that_is_asked_for_is_no_evidence():
+def test_the_fact_that_is_left_out_for_is_no_evidence():
     history = history_of((0, 0, 1, 5, 5), (0, 0, 1, 6, 6), (0, 1, 1, 5, 5), (2, 0, 2, 5, 5))
     rows, places = history.around(ids(0, 2, 2), ids(5, 5, 5))
     s, p, t = ids(0, 2, 2)[rows], ids(0, 0, 2)[rows], ids(5, 5, 5)[rows]
-    left_out = history.is_asked(places, s, p, history.lag(places, t))
+    left_out = history.is_left_out(places, s, p, history.lag(places, t))
     kept = {
         (int(r), int(q), int(b)) for r, q, b in zip(rows, history.predicate[places], history.begin[places], strict=True)
     }
@@ -145,7 +145,8 @@ def cases(draw):
     row = st.tuples(st.integers(0, 3), st.integers(0, 1), st.integers(0, 3), ends, ends)
     rows = draw(st.lists(row.filter(lambda r: OPEN in r[3:] or r[3] <= r[4]), max_size=12))
     positions = np.cumsum(draw(st.lists(st.integers(1, 5), min_size=6, max_size=6)))
-    return rows, positions, draw(st.sampled_from([None, 0, 3, 9])), draw(st.sampled_from([None, 1, 4]))
+    by = draw(st.sampled_from(["subject", "predicate"]))
+    return rows, positions, draw(st.sampled_from([None, 0, 3, 9])), draw(st.sampled_from([None, 1, 4])), by
 
 
 def test_by_predicate_the_facts_of_others_are_found():
@@ -156,16 +157,16 @@ def test_by_predicate_the_facts_of_others_are_found():
     assert found(history, 3, 5) == [(3, 0, 0), (3, 3, 2)]  # 1 + P: from the other side
     assert found(history, 1, 9) == [(1, 2, 6)]
     _, places = history.around(ids(1), ids(5))
-    of_subject = history.is_asked(places, ids(0, 0), ids(1, 1), history.lag(places, ids(5, 5)))
+    of_subject = history.is_left_out(places, ids(0, 0), ids(1, 1), history.lag(places, ids(5, 5)))
     assert of_subject.tolist() == [True, False]  # only others are looked at
     assert history.fact[places].tolist() == [0, 1]
 
 
 @given(cases())
 def test_both_ways_to_look_find_the_same(case):
-    """`around` by subject and time, and `between` by pair with `sees`, agree for every query."""
-    rows, positions, window, cap = case
-    history = history_of(*rows, positions=positions, window=window, cap=cap)
+    """`around` by owner and time, and `between` by pair with `sees`, agree for every query."""
+    rows, positions, window, cap, by = case
+    history = history_of(*rows, positions=positions, window=window, cap=cap, by=by)
     for t in range(7):
         for s in range(4):
             _, places = history.around(ids(s), ids(t))

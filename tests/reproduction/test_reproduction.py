@@ -6,8 +6,10 @@ import sys
 from dataclasses import asdict, replace
 
 import pytest
+from typer.testing import CliRunner
 
-from knowwhen.errors import BadRequest
+from knowwhen.cli.main import app
+from knowwhen.errors import BadRequest, RunError
 from knowwhen.models import Sizes, model_named
 from knowwhen.reproduction import experiments, figures, paper, report, results
 from knowwhen.training.config import read_config
@@ -83,6 +85,14 @@ def test_an_experiment_is_run_once_and_then_read(small, tmp_path):
     assert results.read_all(tmp_path) == [first]
 
 
+def test_a_result_of_other_settings_is_not_taken_for_this_one(small, tmp_path):
+    (tmp_path / small.name).mkdir()
+    settings = {"recipe": small.recipe, **small.settings, "training.epochs": 50}
+    (tmp_path / small.name / results.FILE).write_text(json.dumps(asdict(result(settings=settings))))
+    with pytest.raises(RunError, match=r"was run with other settings \(training.epochs\); move it away"):
+        results.run(small, tmp_path)
+
+
 def test_an_experiment_that_was_begun_goes_on(small, tmp_path):
     whole = results.run(small, tmp_path / "whole")
     half = replace(small, overrides={**small.overrides, "training.epochs": 1})
@@ -116,7 +126,7 @@ def test_valid_chooses_never_test():
     best = result(table="table3", row="omega3", choice="w0.1", valid_mrr=0.53)
     weak = replace(weak, test={**weak.test, "mrr": 0.99})
     header, row = report.table3_rows([weak, best, replace(weak, data="yago15k", valid_mrr=0.6)])[:2]
-    assert row == ("icews14", "omega3", "0.1", "0.01, 0.1", "0.5300", "0.5500", "0.65")
+    assert row == ("icews14", "omega3", "0.1", "0.01, 0.1", "50", "0.5300", "0.5500", "0.65")
     assert len(header) == len(row)
 
 
@@ -124,10 +134,13 @@ def test_the_order_of_penalties_is_set_against_the_papers():
     def penalty(row, mrr):
         return result(table="table3", row=row, choice="w0.1", test={**result().test, "mrr": mrr})
 
-    alike = [penalty("none", 0.50), penalty("delta2", 0.51), penalty("delta3", 0.52), penalty("omega3", 0.55)]
-    assert report.ranking_note(report.table3_rows(alike)) == "The order of the penalties is the paper's."
-    other = [*alike, penalty("delta4", 0.5075)]
+    some = [penalty("none", 0.50), penalty("delta2", 0.51), penalty("delta3", 0.52), penalty("omega3", 0.55)]
+    some.append(penalty("omega3+lambda4", 0.56))
+    assert report.ranking_note(report.table3_rows(some)) == ""  # one is missing
+    alike, other = ([*some, penalty("delta4", mrr)] for mrr in (0.53, 0.5075))
+    assert report.ranking_note(report.table3_rows(alike)) == "On icews14 the order of the penalties is the paper's."
     note = report.ranking_note(report.table3_rows(other))
+    assert note.startswith("On icews14 the order of the penalties is not the paper's:")
     assert "delta2 above delta4 by 0.0025 (paper: below by 0.01)" in note
     assert "omega3" not in note
     assert note in report.results_page(other)
@@ -166,8 +179,35 @@ def test_the_page_holds_what_was_run_and_how():
 def test_wikidata_shows_time_questions_where_they_were_measured():
     times = {"model": {"average_precision": 0.3, "auc_pr_paper": 0.9, "intervals": {"aeiou@1": 0.2, "gaeiou@1": 0.1}}}
     rows = report.wikidata_rows([result(table="wikidata", row="tntcomplex", choice="rank100 w0.03", times=times)])
-    chosen, measured = ("tntcomplex", "rank100 w0.03"), ("0.5600", "0.5500", "0.5000", "")
+    chosen, measured = ("tntcomplex", "rank100 w0.03", "50"), ("0.5600", "0.5500", "0.5000", "")
     assert rows[1] == (*chosen, *measured, "0.2000", "0.1000", "0.3000", "0.9000")
+
+
+def test_the_command_reports_a_page_with_figures_and_keeps_quick_looks_apart(tmp_path):
+    runs = tmp_path / "runs"
+    for place, row, choice, epochs in (
+        (runs / "a", "omega3", "w0.03", 10),
+        (runs / "b", "omega3+lambda4", "t1", 10),
+        (runs / "epochs2" / "c", "none", "w0", 2),
+    ):
+        place.mkdir(parents=True)
+        one = result(table="table3", row=row, choice=choice, epochs=epochs)
+        (place / results.FILE).write_text(json.dumps(asdict(one)))
+    page = tmp_path / "results.md"
+    asked = ["reproduce", "figure1", "--only-report", "--runs", str(runs), "--json"]
+    done = CliRunner().invoke(app, [*asked, "--out", str(page)])
+    assert done.exit_code == 0, done.output
+    assert [row["weight"] for row in json.loads(done.stdout)["rows"]] == ["0", "1"]
+    assert "![Figure 1" in page.read_text() and (tmp_path / "results-figure1.svg").is_file()
+    assert (runs / "figure1.svg").is_file()
+    quick = CliRunner().invoke(app, ["reproduce", "table3", *asked[2:], "--epochs", "2"])
+    assert [(row["penalty"], row["epochs"]) for row in json.loads(quick.stdout)["rows"]] == [("none", "2")]
+
+
+def test_history_has_names_of_its_own():
+    done = CliRunner().invoke(app, ["reproduce", "history", "--model", "tntcomplex"])
+    assert isinstance(done.exception, BadRequest)
+    assert "no model 'tntcomplex'; they have unioncomplex+evidence, unioncomplex" in str(done.exception)
 
 
 def test_the_command_prints_the_ranks_of_the_paper(tmp_path):

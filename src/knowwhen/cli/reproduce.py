@@ -30,11 +30,15 @@ class Table(StrEnum):
 def reproduce(
     table: Annotated[Table, typer.Argument(help="Which table or figure.")] = Table.TABLE2,
     dataset: Annotated[
-        list[str] | None, typer.Option("--dataset", help="icews14, icews05-15, yago15k; may be repeated.")
+        list[str] | None,
+        typer.Option("--dataset", help="icews14, icews05-15, yago15k, for history also wikidata12k; repeatable."),
     ] = None,
     model: Annotated[
         list[str] | None,
-        typer.Option("--model", help="complex, tcomplex, tntcomplex, pair-history (counting); may be repeated."),
+        typer.Option(
+            "--model",
+            help="complex, tcomplex, tntcomplex, pair-history; of history unioncomplex+evidence, unioncomplex.",
+        ),
     ] = None,
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Runs of each row, with seeds 0, 1, …")] = 1,
     large: Annotated[bool, typer.Option("--large", help="At ten times the base ranks.")] = False,
@@ -71,7 +75,7 @@ def reproduce(
         Table.HISTORY: lambda: experiments.history(datasets, models, seeds, epochs),
         Table.TABLE3: lambda: experiments.table3(first, epochs),
         Table.FIGURE1: lambda: experiments.figure1(first, epochs),
-        Table.FIGURE2: experiments.figure2,
+        Table.FIGURE2: lambda: experiments.figure2(epochs),
         Table.WIKIDATA: lambda: experiments.wikidata(epochs),
         Table.PARAMS: list,
     }
@@ -81,12 +85,13 @@ def reproduce(
         results.run(experiment, runs, Shown())
     found = results.read_all(runs)
     rows = report.params_rows() if table is Table.PARAMS else report.TABLES[table][1](found)
+    if out is not None:
+        out.write_text(report.results_page(found), encoding="utf-8")  # figures may fail, this is kept
+        out.write_text(report.results_page(found, figures.draw_all(runs, out.parent)), encoding="utf-8")
     if table in figures.DRAW:
         figure = figure or runs / f"{table}.svg"
         figures.DRAW[table](runs, figure, first)
         errors.print(f"drawn: {figure}")
-    if out is not None:
-        out.write_text(report.results_page(found, figures.draw_all(runs, out.parent)), encoding="utf-8")
     if as_json:
         kept = {Table.STDDEV: Table.TABLE2, Table.FIGURE1: Table.TABLE3}.get(table, table)
         here = [asdict(r) for r in found if r.table == kept]

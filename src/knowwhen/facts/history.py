@@ -212,11 +212,12 @@ class History:
         near = np.where(undated, reach >= self._span, np.abs(self.anchor[places] - where) <= reach)
         return np.asarray(near | self.static[places])
 
-    def is_asked(self, places: Ints, s: Ints, p: Ints, lag: Ints) -> Bools:
-        """Whether facts may be the one that is asked for: of the same predicate, and true at that time.
+    def is_left_out(self, places: Ints, s: Ints, p: Ints, lag: Ints) -> Bools:
+        """Whether facts may be the one that is asked for, and so are no evidence.
 
-        These are never evidence. A fact is so left out of its own history, also as its own reciprocal where subject
-        and object are the same. By predicate, no fact of the subject is evidence: only others are looked at.
+        Of the subject's own facts it is those of the same predicate that are true at that time. A fact is so left out
+        of its own history, also as its own reciprocal where subject and object are the same. By predicate it is all
+        facts of the subject: only others are looked at.
         """
         if self.by == "predicate":
             return np.asarray(self.subject[places] == s)

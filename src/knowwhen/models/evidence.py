@@ -30,7 +30,7 @@ class EvidenceSettings:
     """What is looked at, and how finely."""
 
     lags: Lags
-    width: int  # rank of the kernel
+    width: int  # rank of the kernel, where it has one
     window: int = 0  # 0: any distance
     cap: int = 0  # 0: any number
 
@@ -62,8 +62,8 @@ class EvidenceTerm(nn.Module, ABC):
         self._history: History | None = None
 
     @staticmethod
-    @abstractmethod
-    def new_kernel(sizes: Sizes, settings: EvidenceSettings) -> Kernel: ...
+    def new_kernel(sizes: Sizes, settings: EvidenceSettings) -> Kernel:
+        return CrossKernel(sizes, settings.lags.count, settings.width)
 
     def initialise(self, generator: torch.Generator) -> None:
         self.kernel.initialise(generator)
@@ -118,9 +118,9 @@ class EvidenceTerm(nn.Module, ABC):
             found.append(self.score(each[0], each[1], each[2], t, candidates).view(-1, T))
         return torch.cat(found)
 
-    def _parts(self, s: Tensor, p: Tensor, t: Tensor, each: int = 1) -> list[slice]:
+    def _parts(self, s: Tensor, p: Tensor | None, t: Tensor, each: int = 1) -> list[slice]:
         """Rows of a batch whose facts, `each` times, are looked at together: about ENTRIES of them, or one row's."""
-        s_, p_, t_ = _arrays(s, p, t)
+        s_, p_, t_ = _arrays(s, s if p is None else p, t)  # None: the subject's own facts, whatever the predicate
         counts = each * self.history.counts(self._owner(s_, p_), t_)
         group = (np.cumsum(counts) - counts) // ENTRIES
         edges = [0, *(np.flatnonzero(np.diff(group)) + 1).tolist(), len(s)]
@@ -133,7 +133,7 @@ class EvidenceTerm(nn.Module, ABC):
     def _entries(self, s: Ints, p: Ints, t: Ints) -> Entries:
         row, place = self.history.around(self._owner(s, p), t)
         lag = self.history.lag(place, t[row])
-        return Entries(row, place, lag, self.history.is_asked(place, s[row], p[row], lag))
+        return Entries(row, place, lag, self.history.is_left_out(place, s[row], p[row], lag))
 
     def _weights(self, entries: Entries, p: Tensor) -> Tensor:  # (n,)
         return self.kernel.weights(self.history, entries, p)
@@ -239,19 +239,15 @@ class PairHistory(HistoryTerm):
 
     name = "pair_history"
 
-    @staticmethod
-    def new_kernel(sizes: Sizes, settings: EvidenceSettings) -> Kernel:
-        return CrossKernel(sizes, settings.lags.count, settings.width)
-
     def predicates(self, s: Tensor, o: Tensor, t: Tensor, candidates: Tensor) -> Tensor:
         """All predicates look at the same facts: these are gathered once."""
         R, (s_, o_, t_), found = 2 * self.sizes.predicates, _arrays(s, o, t), []
         every, history = np.arange(R), self.history
         assert isinstance(self.kernel, CrossKernel)
-        for part in self._parts(s, s, t, each=R):
+        for part in self._parts(s, None, t, each=R):
             row, place = history.around(s_[part], t_[part])
             lag, rows = history.lag(place, t_[part][row]), len(s_[part])
-            asked = history.is_asked(place[:, None], s_[part][row][:, None], every, lag[:, None])
+            asked = history.is_left_out(place[:, None], s_[part][row][:, None], every, lag[:, None])
             weights = self.kernel.weights_of_all(history, Entries(row, place, lag, asked))
             own = torch.from_numpy(history.object[place] == o_[part][row]).to(s.device)
             sums, total = (_add_up(w, row, rows) for w in (weights * own[:, None], weights))
@@ -286,10 +282,6 @@ class Context(EvidenceTerm):
     """
 
     name = "context"
-
-    @staticmethod
-    def new_kernel(sizes: Sizes, settings: EvidenceSettings) -> Kernel:
-        return CrossKernel(sizes, settings.lags.count, settings.width)
 
     def __init__(self, sizes: Sizes, dimension: int, is_complex: bool, settings: EvidenceSettings) -> None:
         super().__init__(sizes, dimension, is_complex, settings)

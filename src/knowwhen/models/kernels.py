@@ -23,7 +23,7 @@ class Entries(NamedTuple):
     row: Ints
     place: Ints
     lag: Ints
-    asked: Bools  # the fact may be what is asked for, so it says nothing; (n,), or (n, 2P) for every predicate
+    left_out: Bools  # the fact may be what is asked for, so it says nothing; (n,), or (n, 2P) for every predicate
 
 
 class Kernel(nn.Module, ABC):
@@ -59,18 +59,18 @@ class CrossKernel(Kernel):
         if len(different) * width <= TABLE:
             table = (self.asked.index_select(0, different) @ self.lagged.mT).exp()  # (different, L * R)
             table = nn.functional.pad(table, (0, 1)).flatten()
-            cell = np.where(entries.asked, width - 1, known) + (which.cpu().numpy() * width)[entries.row]
+            cell = np.where(entries.left_out, width - 1, known) + (which.cpu().numpy() * width)[entries.row]
             return table.index_select(0, torch.from_numpy(cell).to(device))
         row = torch.from_numpy(entries.row).to(device)
         rows = self.lagged.index_select(0, torch.from_numpy(known).to(device)), self.asked.index_select(0, p[row])
         weights: Tensor = (rows[0] * rows[1]).sum(-1).exp()
-        return weights.masked_fill(torch.from_numpy(entries.asked).to(device), 0)
+        return weights.masked_fill(torch.from_numpy(entries.left_out).to(device), 0)
 
     def weights_of_all(self, history: History, entries: Entries) -> Tensor:  # (n, 2P)
         """The weight of each entry for every predicate."""
         known = torch.from_numpy(self._known(history, entries)).to(self.asked.device)
         weights = (self.lagged.index_select(0, known) @ self.asked.mT).exp()
-        return weights.masked_fill(torch.from_numpy(entries.asked).to(weights.device), 0)
+        return weights.masked_fill(torch.from_numpy(entries.left_out).to(weights.device), 0)
 
     def _known(self, history: History, entries: Entries) -> Ints:
         """The rows of U."""
@@ -91,4 +91,4 @@ class LagKernel(Kernel):
     def weights(self, history: History, entries: Entries, p: Tensor) -> Tensor:
         cell = history.predicate[entries.place] * self.table.shape[1] + entries.lag
         weights = self.table.exp().flatten().index_select(0, torch.from_numpy(cell).to(p.device))
-        return weights.masked_fill(torch.from_numpy(entries.asked).to(p.device), 0)
+        return weights.masked_fill(torch.from_numpy(entries.left_out).to(p.device), 0)

@@ -36,10 +36,9 @@ DRAW: dict[str, Callable[[Path, Path, str], None]] = {"figure1": draw_figure1, "
 def draw_all(runs: Path, folder: Path) -> dict[str, str]:
     """Every figure that has its runs, drawn into a folder: file names by table."""
     drawn = {}
-    done = read_all(runs)
-    if strengths(done, "icews14"):
+    if strengths(read_all(runs), "icews14"):
         drawn["figure1"] = "results-figure1.svg"
-    if any(result.table == "figure2" for result in done):
+    if (runs / figure2()[0].name / "model" / "model.json").is_file():
         drawn["figure2"] = "results-figure2.svg"
     for table, name in drawn.items():
         DRAW[table](runs, folder / name, "icews14")

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from knowwhen.errors import RunError
 from knowwhen.evaluation import Metrics, PairCounts, Protocol, evaluate
 from knowwhen.facts.catalog import load
 from knowwhen.reproduction.experiments import BASELINE, Experiment
@@ -49,7 +50,7 @@ def run(experiment: Experiment, runs: Path, progress: TrainingProgress | None = 
     folder = runs / experiment.name
     done = read(folder)
     if done is not None:
-        return done
+        return _checked(done, experiment, folder)
     if experiment.row == BASELINE:
         folder.mkdir(parents=True, exist_ok=True)
         return _keep(measure_baseline(experiment), folder)
@@ -59,6 +60,19 @@ def run(experiment: Experiment, runs: Path, progress: TrainingProgress | None = 
     overrides = {} if begun else experiment.settings
     trained = train(data, recipe, run=folder, resume=True, progress=progress, overrides=overrides)
     return _keep(measure(experiment, trained, folder), folder)
+
+
+def _checked(done: Result, experiment: Experiment, folder: Path) -> Result:
+    """A result that is there already, if it is of this experiment as it is now."""
+    wanted = json.loads(json.dumps(_settings(experiment)))
+    if experiment.row != BASELINE and done.settings != wanted:
+        changed = sorted(key for key in wanted.keys() | done.settings if wanted.get(key) != done.settings.get(key))
+        raise RunError(f"{folder} was run with other settings ({', '.join(changed)}); move it away to run it anew")
+    return done
+
+
+def _settings(experiment: Experiment) -> dict[str, Any]:
+    return {"recipe": experiment.recipe, **experiment.settings}
 
 
 def _keep(result: Result, folder: Path) -> Result:
@@ -88,7 +102,7 @@ def measure(experiment: Experiment, trained: TrainedModel, folder: Path) -> Resu
         info["parameters"],
         info["epochs"],
         round(_seconds(folder) / 60, 1),
-        {"recipe": experiment.recipe, **experiment.settings},
+        _settings(experiment),
         *_where(),
     )
 

@@ -54,15 +54,14 @@ class EvidenceConfig(Section):
     ] = 0
     cap: Annotated[
         int,
-        Field(ge=0, description="Facts looked at per question, by a shorter window for busy subjects; 0: any number."),
+        Field(ge=0, description="Facts looked at per question, by a shorter window for the busiest; 0: any number."),
     ] = 5000
     dropout: Annotated[
         float,
-        Field(ge=0, lt=1, description="Share of training facts without evidence, so that the rest learns on its own."),
+        Field(ge=0, lt=1, description="Share of training facts without evidence, so the decomposition learns alone."),
     ] = 0.0
     context_width: Annotated[int, Field(ge=1, description="Rank of context's kernel.")] = 8
     context_window: Annotated[int, Field(ge=0, description="As window, for context; 0: all facts are.")] = 7
-
     predicate_window: Annotated[int, Field(ge=0, description="As window, for predicate_history; 0: all facts are.")] = 7
 
     @field_validator("lags")

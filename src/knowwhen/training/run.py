@@ -93,11 +93,14 @@ class RunFolder:
         tensors, metadata = read_tensors(
             path, remedy="delete it to go on from previous.safetensors, or start a new run"
         )
-        with torch.no_grad():
-            for name, table in model.named_parameters():
-                table.copy_(tensors[f"model.{name}"])
-                for key, value in optimizer.state[table].items():
-                    value.copy_(tensors[f"optimizer.{key}.{name}"])
+        try:
+            with torch.no_grad():
+                for name, table in model.named_parameters():
+                    table.copy_(tensors[f"model.{name}"])
+                    for key, value in optimizer.state[table].items():
+                        value.copy_(tensors[f"optimizer.{key}.{name}"])
+        except (KeyError, RuntimeError) as error:
+            raise _of_another_version(model) from error
         return State(**json.loads(metadata["state"]))
 
     def save_best(self, model: TemporalModel) -> None:
@@ -212,7 +215,11 @@ def _put(model: TemporalModel, tensors: dict[str, Tensor]) -> None:
     try:
         model.load_state_dict(tensors)
     except RuntimeError as error:
-        raise DamagedFile(f"the weights are not those of this version's {model.name}; train again") from error
+        raise _of_another_version(model) from error
+
+
+def _of_another_version(model: TemporalModel) -> DamagedFile:
+    return DamagedFile(f"the weights are not those of this version's {model.name}; train again")
 
 
 def _holds_anything(path: Path) -> bool:
