@@ -103,7 +103,7 @@ def test_of_many_facts_without_time_the_first_are_kept():
     assert len(found(history, 0, 0)) == 2 and len(found(history, 1, 0)) == 2
 
 
-def test_the_fact_that_is_left_out_for_is_no_evidence():
+def test_the_fact_that_is_asked_for_is_no_evidence():
     history = history_of((0, 0, 1, 5, 5), (0, 0, 1, 6, 6), (0, 1, 1, 5, 5), (2, 0, 2, 5, 5))
     rows, places = history.around(ids(0, 2, 2), ids(5, 5, 5))
     s, p, t = ids(0, 2, 2)[rows], ids(0, 0, 2)[rows], ids(5, 5, 5)[rows]

@@ -103,6 +103,7 @@ class History:
         self.begin, self.end, self.anchor, self.owner = begin[order], end[order], anchor[order], owner[order]
         self.fact = order % max(1, len(facts))  # its row in the facts given
         self.static = self.anchor == FAR
+        self.are_events = bool((self.begin == self.end).all())  # all of them, so ends need not be looked at
         dated = self.owner[~self.static]
         self._stop = np.searchsorted(self.owner, np.arange(owners), side="right")
         self._start = self._stop - np.bincount(self.owner, minlength=owners)
@@ -196,8 +197,10 @@ class History:
     def lag(self, places: Ints, t: Ints) -> Ints:
         """The class of the distance from times to facts: 0 inside a span, to the nearest end outside."""
         where, undated = self.at(t)
-        begin, end = self.begin[places], self.end[places]
-        found = self.lags.classes(np.maximum(begin - where, 0) + np.minimum(end - where, 0))
+        after = self.begin[places] - where  # how far the begin lies after the time
+        if not self.are_events:
+            after = np.maximum(after, 0) + np.minimum(self.end[places] - where, 0)
+        found = self.lags.classes(after)
         if undated.any():
             found[undated] = self.lags.undated_question
         static = self.static[places]
@@ -212,8 +215,8 @@ class History:
         near = np.where(undated, reach >= self._span, np.abs(self.anchor[places] - where) <= reach)
         return np.asarray(near | self.static[places])
 
-    def is_left_out(self, places: Ints, s: Ints, p: Ints, lag: Ints) -> Bools:
-        """Whether facts may be the one that is asked for, and so are no evidence.
+    def is_left_out(self, places: Ints, s: Ints, p: Ints | None, lag: Ints) -> Bools:  # (n,), or (n, 2P) without p
+        """Whether facts may be the one that is asked for, and so are no evidence; without p, for every predicate.
 
         Of the subject's own facts it is those of the same predicate that are true at that time. A fact is so left out
         of its own history, also as its own reciprocal where subject and object are the same. By predicate it is all
@@ -221,10 +224,17 @@ class History:
         """
         if self.by == "predicate":
             return np.asarray(self.subject[places] == s)
-        holds = (lag == 0) | (lag == self.lags.undated_fact)
-        same = self.predicate[places] == p
-        mirrored = self.predicate[places] == (p + self.predicates) % (2 * self.predicates)
-        return np.asarray(holds & (same | mirrored & (self.object[places] == s)))
+        R = 2 * self.predicates
+        rows = np.flatnonzero((lag == 0) | (lag == self.lags.undated_fact))  # few: the rest is far from the time
+        same = self.predicate[places[rows]]
+        mirrored = np.where(self.object[places[rows]] == s[rows], (same + self.predicates) % R, same)
+        if p is None:
+            every = np.zeros((len(places), R), np.bool_)
+            every[rows, same] = every[rows, mirrored] = True
+            return every
+        found = np.zeros(len(places), np.bool_)
+        found[rows] = (same == p[rows]) | (mirrored == p[rows])
+        return found
 
 
 def _positions(column: Ints, positions: Ints, open: int) -> Ints:

@@ -242,16 +242,16 @@ class PairHistory(HistoryTerm):
     def predicates(self, s: Tensor, o: Tensor, t: Tensor, candidates: Tensor) -> Tensor:
         """All predicates look at the same facts: these are gathered once."""
         R, (s_, o_, t_), found = 2 * self.sizes.predicates, _arrays(s, o, t), []
-        every, history = np.arange(R), self.history
+        every, history = torch.arange(R, device=s.device), self.history
         assert isinstance(self.kernel, CrossKernel)
         for part in self._parts(s, None, t, each=R):
             row, place = history.around(s_[part], t_[part])
             lag, rows = history.lag(place, t_[part][row]), len(s_[part])
-            asked = history.is_left_out(place[:, None], s_[part][row][:, None], every, lag[:, None])
-            weights = self.kernel.weights_of_all(history, Entries(row, place, lag, asked))
+            left_out = history.is_left_out(place, s_[part][row], None, lag)
+            weights = self.kernel.weights_of_all(history, Entries(row, place, lag, left_out))
             own = torch.from_numpy(history.object[place] == o_[part][row]).to(s.device)
             sums, total = (_add_up(w, row, rows) for w in (weights * own[:, None], weights))
-            found.append(self._value(sums, total, torch.from_numpy(every).to(s.device)))
+            found.append(self._value(sums, total, every))
         return torch.cat(found)
 
 
