@@ -18,12 +18,12 @@ PENALTY_WEIGHTS = {
     "omega3": (1e-2, 3e-2, 1e-1),
 }
 SMOOTHED_WEIGHT = 3e-2  # of the Ω³ that Λ goes on top of
-SMOOTHNESS_WEIGHTS = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
-WIKIDATA_CHOICES = ((100, 3e-3), (100, 3e-2), (200, 3e-2))  # rank and weight of Ω³
+SMOOTHNESS_WEIGHTS = (1e-2, 1e-1, 1.0, 10.0)
+WIKIDATA_CHOICES = ((50, 3e-2), (100, 3e-3), (100, 3e-2))  # rank and weight of Ω³
 
 # Where many runs are compared with each other, they are shorter than the recipes.
 PENALTY_EPOCHS = 10
-WIKIDATA_EPOCHS = 20
+WIKIDATA_EPOCHS = 15
 WITHOUT_EVIDENCE_EPOCHS = 20  # evidence is learned in less
 HISTORY_DATASETS = ("icews14", "icews05-15", "yago15k", "wikidata12k")  # those with a recipe
 WITHOUT = "unioncomplex"
