@@ -23,6 +23,7 @@ import knowwhen as kw
 from benchmarks.softmax import limit_jobs, peak_bytes, seconds_in_turns
 from knowwhen.facts.table import Facts, Ints
 from knowwhen.models import Sizes, TemporalModel, model_named
+from knowwhen.models.memory import keep_pages
 from knowwhen.training.config import Config, read_config
 from knowwhen.training.loop import TrainingFacts, optimizer_for
 from knowwhen.training.objective import Batch, Objective, total
@@ -65,6 +66,7 @@ def measure(
     facts: Facts, sizes: Sizes, config: Config, repeat: int, positions: Ints | None = None
 ) -> dict[str, object]:
     """With positions on the time axis, steps with evidence as well."""
+    keep_pages()  # as training does
     model = model_named(config.model.name)(sizes, config.model.rank)
     step = steps_of(model, facts, config)
     b, (E, d) = config.training.batch_size, model.candidates().shape
@@ -111,6 +113,7 @@ def main() -> None:
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
     parser.add_argument("--repeat", type=int, default=15)
     parser.add_argument("--evidence", nargs="*", default=[], help="also measure steps with these terms: pair_history …")
+    parser.add_argument("--dropout", type=float, default=0.0, help="share of the facts without evidence, as in recipes")
     parser.add_argument("--window", type=int, default=0, help="of the history, in units of the time axis; 0: all")
     options = parser.parse_args()
     config = read_config(
@@ -121,6 +124,7 @@ def main() -> None:
             "training.precision": options.precision,
             "training.batch_size": options.batch,
             "evidence.window": options.window,
+            "evidence.dropout": options.dropout,
             "model.evidence": options.evidence,
         },
     )

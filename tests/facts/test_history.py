@@ -24,7 +24,7 @@ def found(history, s, t):
     """(predicate, object, class of lag) of what is found for a subject at a time."""
     rows, places = history.around(np.array([s]), np.array([t]))
     assert (rows == 0).all()
-    lag = history.lag(places, np.full(len(places), t))
+    lag = history.lag(rows, places, np.array([t]))
     return sorted(zip(history.predicate[places].tolist(), history.object[places].tolist(), lag.tolist(), strict=True))
 
 
@@ -106,8 +106,8 @@ def test_of_many_facts_without_time_the_first_are_kept():
 def test_the_fact_that_is_asked_for_is_no_evidence():
     history = history_of((0, 0, 1, 5, 5), (0, 0, 1, 6, 6), (0, 1, 1, 5, 5), (2, 0, 2, 5, 5))
     rows, places = history.around(ids(0, 2, 2), ids(5, 5, 5))
-    s, p, t = ids(0, 2, 2)[rows], ids(0, 0, 2)[rows], ids(5, 5, 5)[rows]
-    left_out = history.is_left_out(places, s, p, history.lag(places, t))
+    lag = history.lag(rows, places, ids(5, 5, 5))
+    left_out = history.is_left_out(rows, places, ids(0, 2, 2), ids(0, 0, 2), lag)
     kept = {
         (int(r), int(q), int(b)) for r, q, b in zip(rows, history.predicate[places], history.begin[places], strict=True)
     }
@@ -133,6 +133,14 @@ def test_facts_between_two():
     ]
 
 
+def test_an_axis_too_long_for_32_bits():
+    """Years of the universe in days: distances are exact, and open ends lie beyond them."""
+    history = history_of((0, 0, 1, 0, 0), (0, 0, 2, 2, OPEN), (0, 0, 3, OPEN, 1), positions=[-(1 << 38), 0, 2, 1 << 38])
+    assert found(history, 0, 0) == [(0, 1, 0), (0, 2, 4), (0, 3, 0)]
+    assert found(history, 0, 1) == [(0, 1, 8), (0, 2, 2), (0, 3, 0)]
+    assert found(history, 0, 3) == [(0, 1, 8), (0, 2, 0), (0, 3, 8)]
+
+
 def test_no_facts_at_all():
     history = history_of(positions=[])
     assert found(history, 0, 0) == []
@@ -156,8 +164,8 @@ def test_by_predicate_the_facts_of_others_are_found():
     assert found(history, 1, 5) == [(1, 2, 0), (1, 2, 2)]  # not what is under 0, nor what has no time
     assert found(history, 3, 5) == [(3, 0, 0), (3, 3, 2)]  # 1 + P: from the other side
     assert found(history, 1, 9) == [(1, 2, 6)]
-    _, places = history.around(ids(1), ids(5))
-    of_subject = history.is_left_out(places, ids(0, 0), ids(1, 1), history.lag(places, ids(5, 5)))
+    rows, places = history.around(ids(1), ids(5))
+    of_subject = history.is_left_out(rows, places, ids(0), ids(1), history.lag(rows, places, ids(5)))
     assert of_subject.tolist() == [True, False]  # only others are looked at
     assert history.fact[places].tolist() == [0, 1]
 

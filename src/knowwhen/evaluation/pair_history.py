@@ -134,8 +134,8 @@ class PairCounts:
 
 def others(history: History, row: Ints, place: Ints, s: Ints, p: Ints, t: Ints) -> tuple[Ints, Ints, Ints]:
     """Of pairs (row, place) of questions and facts those that are not what is asked for, with their distances."""
-    lag = history.lag(place, t[row])
-    other = ~history.is_left_out(place, s[row], p[row], lag)
+    lag = history.lag(row, place, t)
+    other = ~history.is_left_out(row, place, s, p, lag)
     return row[other], place[other], DISTANCE_OF_LAG[lag[other]]
 
 

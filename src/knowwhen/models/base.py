@@ -14,6 +14,7 @@ from torch.nn.functional import pad
 from knowwhen.facts.table import Facts, Ints
 from knowwhen.models.algebra import Cells, as_complex, lookup
 from knowwhen.models.evidence import EVIDENCE, EvidenceSettings, EvidenceTerm
+from knowwhen.models.memory import keep_pages
 from knowwhen.models.sizes import Sizes
 
 INITIAL_SCALE = 1e-2
@@ -67,6 +68,7 @@ class TemporalModel(nn.Module, ABC):
 
     def recall(self, facts: Facts, positions: Ints) -> TemporalModel:
         """Takes facts as evidence from here on, positions being those of the timeline; returns the model."""
+        keep_pages()
         for term in self.evidence_terms():
             term.recall(facts, positions)
         return self

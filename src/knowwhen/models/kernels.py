@@ -10,15 +10,16 @@ import torch
 from torch import Tensor, nn
 
 from knowwhen.facts.history import History
+from knowwhen.facts.ranges import spread
 from knowwhen.facts.table import Bools, Ints
 from knowwhen.models.sizes import Sizes
 
 INITIAL_SCALE = 0.1
-TABLE = 32 << 20  # weights that are made for all lags and predicates at once
+TABLE = 32 << 20  # weights that are made at once, of all pairs of what occurs and what is asked
 
 
 class Entries(NamedTuple):
-    """Facts that are looked at for the queries of a batch: fact `place` for query `row`, at the query's time."""
+    """Facts that are looked at for the queries of a batch, in order of these: fact `place` for query `row`."""
 
     row: Ints
     place: Ints
@@ -55,11 +56,16 @@ class CrossKernel(Kernel):
     def weights(self, history: History, entries: Entries, p: Tensor) -> Tensor:
         known, device = self._known(history, entries), p.device
         different, which = torch.unique(p, return_inverse=True)
-        width = len(self.lagged) + 1  # the last is 0
+        occurs = np.bincount(known, minlength=len(self.lagged)) > 0
+        some = np.flatnonzero(occurs)
+        width = len(some) + 1  # the last is 0
         if len(different) * width <= TABLE:
-            table = (self.asked.index_select(0, different) @ self.lagged.mT).exp()  # (different, L * R)
+            lagged = self.lagged.index_select(0, torch.from_numpy(some).to(device))
+            table = (self.asked.index_select(0, different) @ lagged.mT).exp()  # (different, some)
             table = nn.functional.pad(table, (0, 1)).flatten()
-            cell = np.where(entries.left_out, width - 1, known) + (which.cpu().numpy() * width)[entries.row]
+            column = np.cumsum(occurs, dtype=np.int32) - 1
+            first = (which.cpu().numpy() * width).astype(np.int32)
+            cell = np.where(entries.left_out, np.int32(width - 1), column[known]) + spread(first, entries.row)
             return table.index_select(0, torch.from_numpy(cell).to(device))
         row = torch.from_numpy(entries.row).to(device)
         rows = self.lagged.index_select(0, torch.from_numpy(known).to(device)), self.asked.index_select(0, p[row])

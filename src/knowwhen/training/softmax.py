@@ -131,9 +131,11 @@ def _solve(
     for start in range(0, b, size):
         part = slice(start, start + size)
         chunk = _Chunk(query[part].to(exact), factor, plan.targets[part], logits, 1 / b)
-        inside = None
+        inside: Tensor | slice | None = None
         if plan.rows is not None and plan.columns is not None and values is not None:
-            inside = ((plan.rows >= start) & (plan.rows < start + size)).nonzero()[:, 0]
+            inside = slice(None)
+            if size < b:
+                inside = ((plan.rows >= start) & (plan.rows < start + size)).nonzero()[:, 0]
             chunk.add(plan.rows[inside] - start, plan.columns[inside], values[inside].to(exact))
         loss += chunk.exponentiate()
         if grad_query is not None or grad_candidates is not None:
@@ -147,18 +149,19 @@ def _solve(
 class _Cells:
     """Cells (entity, column) of the transposed scores, in order of entity, so that each tile finds its own."""
 
-    def __init__(self, entities: Tensor, columns: Tensor, edges: list[int]) -> None:
-        self.entities, self.order = entities.sort(stable=True)
+    def __init__(self, entities: Tensor, columns: Tensor, edges: list[int], width: int) -> None:
+        entities, self.order = entities.int().sort(stable=True)  # numbers of 32 bits take a quarter of the time
         self.columns = columns[self.order]
+        self.flat = entities.long() * width + self.columns  # in X.T as one row
         inner = torch.tensor(edges[1:-1], dtype=entities.dtype, device=entities.device)
         # With one tile, as on a GPU, nothing has to be waited for.
-        cuts = torch.searchsorted(self.entities, inner).tolist() if edges[1:-1] else []
+        cuts = torch.searchsorted(entities, inner).tolist() if edges[1:-1] else []
         self.spans = [slice(*ends) for ends in pairwise([0, *cuts, len(entities)])]
-        self.edges = edges
+        self.starts = [edge * width for edge in edges]
 
-    def of(self, tile: int) -> tuple[Tensor, Tensor]:
-        span = self.spans[tile]
-        return self.entities[span] - self.edges[tile], self.columns[span]
+    def of(self, tile: int) -> Tensor:
+        """Where they are in a tile as one row: index_select and scatter_add_ take half the time of pairs of indices."""
+        return self.flat[self.spans[tile]] - self.starts[tile]
 
 
 class _Chunk:
@@ -173,11 +176,11 @@ class _Chunk:
         self.edges = [*range(0, E, width), E]
         self.spans = [slice(*ends) for ends in pairwise(self.edges)]
         self.query2 = (query * LOG2_E).to(factor.dtype).mT  # (d, n)
-        self.targeted = _Cells(targets, torch.arange(n, device=query.device), self.edges)
+        self.targeted = _Cells(targets, torch.arange(n, device=query.device), self.edges, n)
         self.added: _Cells | None = None
 
     def add(self, rows: Tensor, columns: Tensor, values: Tensor) -> None:
-        self.added = _Cells(columns, rows, self.edges)
+        self.added = _Cells(columns, rows, self.edges, len(self.query))
         self.values = values[self.added.order] * LOG2_E
 
     def scores(self, i: int) -> Tensor:  # (width, n)
@@ -185,7 +188,7 @@ class _Chunk:
         span = self.spans[i]
         x = torch.mm(self.factor[span], self.query2, out=self.logits[span]).to(self.query.dtype)
         if self.added is not None:
-            x.index_put_(self.added.of(i), self.values[self.added.spans[i]], accumulate=True)
+            x.view(-1).scatter_add_(0, self.added.of(i), self.values[self.added.spans[i]])
         return x  # self.logits[span] itself, unless the products are in lower precision
 
     def exponentials(self, top: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:  # (n,) each
@@ -195,9 +198,9 @@ class _Chunk:
             x, target = self.scores(i), self.targeted.of(i)
             if top is None:
                 top = x.amax(0)
-            own[target[1]] = x[target]
+            own[self.targeted.columns[self.targeted.spans[i]]] = x.view(-1)[target]
             x.sub_(top).exp2_()
-            x[target] = 0
+            x.view(-1)[target] = 0
             rivals += x.sum(0)
             if x.dtype != self.logits.dtype:
                 self.logits[span] = x
@@ -235,9 +238,11 @@ class _Chunk:
     def grad_values(self) -> Tensor:
         """G at the added cells, in the order they were given."""
         assert self.added is not None
-        entities, columns, order = self.added.entities, self.added.columns, self.added.order
-        gradient = self.logits[entities, columns] * self.scale[columns, 0]
-        gradient += self.residual[columns, 0] * (self.targets[columns] == entities)
+        flat, columns, order = self.added.flat, self.added.columns, self.added.order
+        gradient = self.logits.view(-1).index_select(0, flat).to(self.scale.dtype)
+        gradient *= self.scale[:, 0].index_select(0, columns)
+        hit = flat == (self.targets * len(self.query)).index_select(0, columns) + columns
+        gradient += self.residual[:, 0].index_select(0, columns) * hit
         return torch.empty_like(gradient).index_copy_(0, order, gradient)
 
 
