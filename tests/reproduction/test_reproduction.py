@@ -85,12 +85,20 @@ def test_an_experiment_is_run_once_and_then_read(small, tmp_path):
     assert results.read_all(tmp_path) == [first]
 
 
-def test_a_result_of_other_settings_is_not_taken_for_this_one(small, tmp_path):
-    (tmp_path / small.name).mkdir()
-    settings = {"recipe": small.recipe, **small.settings, "training.epochs": 50}
-    (tmp_path / small.name / results.FILE).write_text(json.dumps(asdict(result(settings=settings))))
-    with pytest.raises(RunError, match=r"was run with other settings \(training.epochs\); move it away"):
+@pytest.mark.parametrize("is_done", [True, False], ids=["done", "begun"])
+def test_a_run_of_other_settings_is_not_taken_for_this_one(small, tmp_path, is_done):
+    """Also where it is the recipe that has changed since."""
+    results.run(small, tmp_path)
+    folder = tmp_path / small.name
+    if not is_done:
+        (folder / results.FILE).unlink()
+    config = folder / "config.toml"
+    config.write_text(config.read_text().replace("learning_rate = 0.1", "learning_rate = 0.2"))
+    with pytest.raises(RunError, match=r"was run with other settings \(training.learning_rate\); move it away"):
         results.run(small, tmp_path)
+    longer = replace(small, overrides={**small.overrides, "training.threads": 1, "training.epochs": 3})
+    with pytest.raises(RunError, match=r"other settings \(training.epochs, training.learning_rate\)"):
+        results.run(longer, tmp_path)
 
 
 def test_an_experiment_that_was_begun_goes_on(small, tmp_path):

@@ -15,10 +15,12 @@ from knowwhen.evaluation import Metrics, PairCounts, Protocol, evaluate
 from knowwhen.facts.catalog import load
 from knowwhen.reproduction.experiments import BASELINE, Experiment
 from knowwhen.trained import TrainedModel, train
-from knowwhen.training.run import write_whole
+from knowwhen.training.config import read_config
+from knowwhen.training.run import RunFolder, write_whole
 from knowwhen.training.session import TrainingProgress
 
 FILE = "result.json"
+NOT_OF_THE_RESULT = ("training.threads", "training.device")
 
 
 @dataclass(frozen=True)
@@ -47,32 +49,32 @@ class Result:
 
 def run(experiment: Experiment, runs: Path, progress: TrainingProgress | None = None) -> Result:
     """The result of an experiment: read where it is done, resumed where it was begun, else trained."""
-    folder = runs / experiment.name
-    done = read(folder)
+    folder = RunFolder(runs / experiment.name)
+    begun = folder.exists
+    if begun:
+        _check_settings(experiment, folder)
+    done = read(folder.path)
     if done is not None:
-        return _checked(done, experiment, folder)
+        return done
     if experiment.row == BASELINE:
-        folder.mkdir(parents=True, exist_ok=True)
-        return _keep(measure_baseline(experiment), folder)
-    begun = (folder / "config.toml").is_file()
+        folder.path.mkdir(parents=True, exist_ok=True)
+        return _keep(measure_baseline(experiment), folder.path)
     data = None if begun else load(experiment.data)
     recipe = None if begun else experiment.recipe
     overrides = {} if begun else experiment.settings
-    trained = train(data, recipe, run=folder, resume=True, progress=progress, overrides=overrides)
-    return _keep(measure(experiment, trained, folder), folder)
+    trained = train(data, recipe, run=folder.path, resume=True, progress=progress, overrides=overrides)
+    return _keep(measure(experiment, trained, folder.path), folder.path)
 
 
-def _checked(done: Result, experiment: Experiment, folder: Path) -> Result:
-    """A result that is there already, if it is of this experiment as it is now."""
-    wanted = json.loads(json.dumps(_settings(experiment)))
-    if experiment.row != BASELINE and done.settings != wanted:
-        changed = sorted(key for key in wanted.keys() | done.settings if wanted.get(key) != done.settings.get(key))
-        raise RunError(f"{folder} was run with other settings ({', '.join(changed)}); move it away to run it anew")
-    return done
-
-
-def _settings(experiment: Experiment) -> dict[str, Any]:
-    return {"recipe": experiment.recipe, **experiment.settings}
+def _check_settings(experiment: Experiment, folder: RunFolder) -> None:
+    """A run that is there already, done or begun, must be of this experiment and its recipe as they are now."""
+    theirs, ours = (
+        {f"{section}.{key}": value for section, values in config.model_dump().items() for key, value in values.items()}
+        for config in (folder.read_config(), read_config(experiment.recipe, experiment.settings))
+    )
+    changed = sorted(key for key in ours if theirs[key] != ours[key] and key not in NOT_OF_THE_RESULT)
+    if changed:
+        raise RunError(f"{folder.path} was run with other settings ({', '.join(changed)}); move it away to run it anew")
 
 
 def _keep(result: Result, folder: Path) -> Result:
@@ -102,7 +104,7 @@ def measure(experiment: Experiment, trained: TrainedModel, folder: Path) -> Resu
         info["parameters"],
         info["epochs"],
         round(_seconds(folder) / 60, 1),
-        _settings(experiment),
+        {"recipe": experiment.recipe, **experiment.settings},
         *_where(),
     )
 
