@@ -13,8 +13,8 @@ from knowwhen.reproduction import paper
 PENALTY_WEIGHTS = {
     "none": (0.0,),
     "delta2": (1e-3, 1e-2, 3e-2),
-    "delta3": (1e-2, 3e-2, 1e-1),
-    "delta4": (3e-2, 1e-1, 3e-1),
+    "delta3": (3e-3, 1e-2, 3e-2, 1e-1),
+    "delta4": (1e-2, 3e-2, 1e-1, 3e-1),
     "omega3": (1e-2, 3e-2, 1e-1),
 }
 SMOOTHED_WEIGHT = 3e-2  # of the Ω³ that Λ goes on top of
