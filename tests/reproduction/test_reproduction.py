@@ -10,6 +10,8 @@ from typer.testing import CliRunner
 
 from knowwhen.cli.main import app
 from knowwhen.errors import BadRequest, RunError
+from knowwhen.evaluation.times import EventTimes, IntervalTimes, TimeMetrics, TimeScores
+from knowwhen.facts.dates import Granularity
 from knowwhen.models import Sizes, model_named
 from knowwhen.reproduction import experiments, figures, paper, report, results
 from knowwhen.training.config import read_config
@@ -185,10 +187,19 @@ def test_the_page_holds_what_was_run_and_how():
 
 
 def test_wikidata_shows_time_questions_where_they_were_measured():
-    times = {"model": {"average_precision": 0.3, "auc_pr_paper": 0.9, "intervals": {"aeiou@1": 0.2, "gaeiou@1": 0.1}}}
-    rows = report.wikidata_rows([result(table="wikidata", row="tntcomplex", choice="rank100 w0.03", times=times)])
-    chosen, measured = ("tntcomplex", "rank100 w0.03", "50"), ("0.5600", "0.5500", "0.5000", "")
-    assert rows[1] == (*chosen, *measured, "0.2000", "0.1000", "0.3000", "0.9000")
+    fit = IntervalTimes({"aeIOU@1": 0.2, "gaeIOU@1": 0.1, "TAC@1": 0.4}, 3)
+    ours, trivial = TimeScores(EventTimes(0.6, 7.5, 2), fit, fit, 0.3, 0.9), TimeScores(None, None, None, 0.15, 0.25)
+    counts = dict.fromkeys(("event", "interval", "half_open", "static"), 1)
+    times = TimeMetrics(ours, {"median_span": trivial}, 0.1, 0.1, counts, Granularity.YEAR, "valid").to_dict()
+    of_wikidata = {"table": "wikidata", "choice": "rank100 w0.03"}
+    header, static, timed, baseline = report.wikidata_rows(
+        [result(row="complex", **of_wikidata), result(row="tntcomplex", times=times, **of_wikidata)]
+    )
+    measured = ("rank100 w0.03", "50", "0.5600", "0.5500", "0.5000", "")
+    assert static == ("complex", *measured, *[""] * 7)
+    assert timed == ("tntcomplex", *measured, "0.6000", "7.5000", "0.2000", "0.1000", "0.4000", "0.3000", "0.9000")
+    assert baseline == ("(median span)", *[""] * 11, "0.1500", "0.2500")
+    assert len({len(row) for row in (header, static, timed, baseline)}) == 1
 
 
 def test_the_command_reports_a_page_with_figures_and_keeps_quick_looks_apart(tmp_path):
