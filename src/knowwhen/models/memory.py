@@ -11,6 +11,6 @@ def keep_pages() -> None:
     """Makes glibc's malloc keep up to 64 MB of freed memory instead of giving it back to the system.
 
     It keeps twice the largest block that was ever freed; so one is freed, untouched. Otherwise every step gets fresh
-    pages, which the system fills with zeros: with evidence that took an eighth of a step. Elsewhere it does nothing.
+    pages, which the system fills with zeros: with evidence, thousands in every step. Elsewhere it does nothing.
     """
     np.empty(LARGEST, np.uint8)
