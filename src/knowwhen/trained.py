@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from knowwhen.evaluation.ranking import Progress
 from knowwhen.facts.additions import extended
 from knowwhen.facts.catalog import load
 from knowwhen.facts.dataset import Dataset, row_keys
-from knowwhen.facts.table import Facts
+from knowwhen.facts.table import Bools, Facts
 from knowwhen.models import Sizes, TemporalModel, model_named
 from knowwhen.models.budget import paper_parameter_count
 from knowwhen.models.growing import grown, place_unseen
@@ -54,6 +55,7 @@ from knowwhen.training.session import (
     using_threads,
 )
 from knowwhen.training.softmax import fast_bf16
+from knowwhen.training.weighing import held_out, learn_weighing
 
 Drawable.plotter = staticmethod(plot)
 
@@ -82,11 +84,12 @@ class TrainedModel:
         if name in ("complex", "tcomplex", "tntcomplex"):
             # The paper counts the entities of train, and reciprocal predicates before its formula doubles them again.
             counted = paper_parameter_count(name, self.model.rank, seen, 2 * sizes.predicates, sizes.timestamps)
-        looks = [record["valid"]["mrr"] for record in self.history if "valid" in record]
+        looks = [record[look]["mrr"] for record in self.history for look in ("valid", "weighed") if look in record]
         return {
             "model": name,
             "formula": self.model.formula,
             "evidence": [term.name for term in self.model.evidence_terms()],
+            "weighing": self.model.weighing is not None,
             "rank": self.model.rank,
             "parameters": self.model.parameter_count(),
             "parameters_in_the_papers_count": counted,
@@ -342,13 +345,19 @@ def _train(folder: RunFolder, dataset: Dataset, config: Config, progress: Traini
     state.stopped_early = state.stopped_early and state.looks_since_best >= config.validation.patience > 0
     gaps = torch.tensor(dataset.timeline.gaps, device=device) if config.regularizer.time_gaps else None
     objective = Objective.of(config, gaps)
-    facts = TrainingFacts(dataset.train, model.sizes, device)
+    held = held_out(len(dataset.train), config.evidence.held_out, config.training.seed)
+    facts = TrainingFacts(dataset.train[~held], model.sizes, device)
     with stop_requested() as stop:
         watcher = RunWatcher(folder, model, optimizer, progress, stop)
         progress.start(state, config, -(-len(facts) // config.training.batch_size))
         validate = (lambda model: _look(model, dataset)) if len(dataset.valid) else None
         state = fit(model, optimizer, facts, objective, config, state, watcher, validate)
     model = folder.load_model(model).cpu()
+    if held.any():
+        began = time.perf_counter()
+        _weigh(model, dataset, held, config, state, progress)
+        folder.write_history(state.history)
+        folder.append_timing({"epoch": state.epoch, "weighing": True, "seconds": round(time.perf_counter() - began, 3)})
     calibration = calibrate(model, dataset) if len(dataset.valid) >= ENOUGH_TO_CALIBRATE else None
     if calibration:
         with writing(folder.path):
@@ -356,6 +365,24 @@ def _train(folder: RunFolder, dataset: Dataset, config: Config, progress: Traini
     trained = TrainedModel(model, dataset, config, state.history, folder.path, calibration)
     folder.save_model(model, model_card(trained))
     return trained
+
+
+def _weigh(
+    model: TemporalModel, dataset: Dataset, held: Bools, config: Config, state: State, progress: TrainingProgress
+) -> None:
+    """Puts a weighing on the model, if valid agrees; what it gave is noted with the last epoch."""
+    progress.notice(f"weighing: learning from {held.sum():,} training facts that were held out")
+    learn_weighing(model, dataset.train, held, dataset.timeline.positions, config.training.seed)
+    if not len(dataset.valid):
+        return
+    look = _look(model, dataset)
+    if state.best_mrr >= 0:
+        progress.notice(f"valid MRR {look['mrr']:.4f} with weighing, {state.best_mrr:.4f} without")
+    if look["mrr"] > state.best_mrr:
+        state.history[-1]["weighed"] = look
+    else:
+        progress.notice("it is left out: valid is better without")
+        model.weighing = None
 
 
 def _look(model: TemporalModel, dataset: Dataset) -> Record:

@@ -42,7 +42,9 @@ QUESTIONS = [
 WHEN = ("Ada", "leads", "Bob", "?")
 
 
-def explained(world, rows=FACTS, name="tntcomplex", *, undated_row=False, seed=0, cap=0, terms=tuple(EVIDENCE)):
+def explained(
+    world, rows=FACTS, name="tntcomplex", *, undated_row=False, seed=0, cap=0, terms=tuple(EVIDENCE), weighing=False
+):
     """A model with evidence whose scores are random, and its data."""
     data, model = world.dataset(train=rows), world.model(name, undated_row, seed)
     for term in terms:
@@ -51,6 +53,8 @@ def explained(world, rows=FACTS, name="tntcomplex", *, undated_row=False, seed=0
     with torch.no_grad():
         for table in model.evidence.parameters():
             table.copy_(torch.randn(table.shape, generator=generator))
+        if weighing:
+            torch.nn.init.normal_(model.add_weighing().out.weight, generator=generator)
     return model.recall(data.train, data.timeline.positions), data
 
 
@@ -86,11 +90,12 @@ ROWS = st.lists(
     st.booleans(),
     st.sampled_from([1, 2, 366]),
     st.sampled_from([None, 2]),
+    st.booleans(),
 )
 def test_shares_add_up_to_the_score_and_facts_are_those_of_train(
-    world, rows, question, name, undated_row, named_at, cap
+    world, rows, question, name, undated_row, named_at, cap, weighing
 ):
-    model, data = explained(world, rows, name, undated_row=undated_row, cap=cap)
+    model, data = explained(world, rows, name, undated_row=undated_row, cap=cap, weighing=weighing)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(evidence, "NAMED_AT", named_at)
         found = ask(model, data, *question, top=ALL, explain=True)
@@ -101,6 +106,7 @@ def test_shares_add_up_to_the_score_and_facts_are_those_of_train(
         sizes = [abs(fact.value) for fact in row.reasons.facts]
         assert sizes == sorted(sizes, reverse=True)
         assert row.reasons.note is None
+        assert weighing or row.reasons.weighing == 0
         if named_at > len(data.timeline):
             assert row.reasons.others == 0
 
@@ -113,6 +119,17 @@ def test_the_best_time_is_explained(world, rows, seed):
     best = inside.start + found.probabilities[inside].argmax()
     assert found.reasons.time == found.times[best]
     assert found.reasons.score == pytest.approx(found.scores[best], rel=1e-5, abs=1e-5)  # the curve is in float32
+
+
+def test_weighing_has_a_share_of_its_own(world):
+    model, data = explained(world, weighing=True)
+    ada = ("Ada", "leads", "?", "2001")
+    weighed = {row.key: row.reasons.weighing for row in ask(model, data, *ada, top=ALL, explain=True)}
+    with_it = {row.key: row.score for row in ask(model, data, *ada, top=ALL)}
+    model.weighing = None
+    without = {row.key: row.score for row in ask(model, data, *ada, top=ALL)}
+    assert weighed == pytest.approx({key: with_it[key] - without[key] for key in without}, abs=1e-9)
+    assert any(weighed.values()) and not all(weighed.values())  # nobody has told of some
 
 
 def test_a_time_is_explained_also_where_all_spans_are_left_out(world):
@@ -232,7 +249,7 @@ def test_reasons_are_in_json_only_where_they_were_asked_for(world, question):
     holders = [why] if question is WHEN else why["answers"]
     for holder in holders:
         reasons = holder.pop("reasons")
-        assert set(reasons) == {"decomposition", "facts", "others", "time", "note"}
+        assert set(reasons) == {"decomposition", "facts", "others", "weighing", "time", "note"}
         names = {"subject", "predicate", "object", "keys", "begin", "end", "lag", "value"}
         assert all(set(fact) == names for fact in reasons["facts"])
         if question is not WHEN:

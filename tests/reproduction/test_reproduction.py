@@ -226,7 +226,7 @@ def test_the_command_reports_a_page_with_figures_and_keeps_quick_looks_apart(tmp
 def test_history_has_names_of_its_own():
     done = CliRunner().invoke(app, ["reproduce", "history", "--model", "tntcomplex"])
     assert isinstance(done.exception, BadRequest)
-    assert "no model 'tntcomplex'; they have unioncomplex+evidence, unioncomplex" in str(done.exception)
+    assert "no model 'tntcomplex'; they have unioncomplex+evidence+weighing, " in str(done.exception)
 
 
 def test_the_command_prints_the_ranks_of_the_paper(tmp_path):
@@ -281,14 +281,17 @@ def test_recipes_with_evidence_are_no_larger_than_tntcomplex_at_base_rank():
         model = model_named(config.model.name)(sizes[data], config.model.rank)
         for term in config.model.evidence:
             model.add_evidence(term, config.evidence.settings_of(term))
+        model.add_weighing()
         budget = model_named("tntcomplex")(sizes[data], paper.RANKS[data]["tntcomplex"]).parameter_count()
         assert 0.97 * budget < model.parameter_count() <= budget
 
 
 def test_without_evidence_the_rest_of_the_recipe_is_the_same():
-    (ours, without) = experiments.history(["yago15k"], experiments.HISTORY_MODELS, 1, None)
-    one, other = (read_config(e.recipe, e.settings) for e in (ours, without))
-    assert len(one.model.evidence) == 3 and other.model.evidence == ()
+    planned = experiments.history(["yago15k"], experiments.HISTORY_MODELS, 1, None)
+    whole, one, other = (read_config(e.recipe, e.settings) for e in planned)
+    assert whole == read_config("history-yago15k") and whole.evidence.held_out > 0
+    assert len(one.model.evidence) == 3 and one.evidence.held_out == 0
+    assert other.model.evidence == () and other.evidence.held_out == 0
     assert other.training.epochs == experiments.WITHOUT_EVIDENCE_EPOCHS
     assert (one.model.rank, one.regularizer, one.validation) == (other.model.rank, other.regularizer, other.validation)
 

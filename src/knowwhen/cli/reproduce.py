@@ -37,7 +37,7 @@ def reproduce(
         list[str] | None,
         typer.Option(
             "--model",
-            help="complex, tcomplex, tntcomplex, pair-history; of history unioncomplex+evidence, unioncomplex.",
+            help="complex, tcomplex, tntcomplex, pair-history; of history unioncomplex[+evidence[+weighing]].",
         ),
     ] = None,
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Runs of each row, with seeds 0, 1, …")] = 1,

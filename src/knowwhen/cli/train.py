@@ -41,7 +41,9 @@ def train(
     overrides = dict(parse_override(text) for text in settings or ())
     trained = train_model(data, recipe, run=run, resume=resume, overrides=overrides, progress=Shown())
     last = trained.history[-1] if trained.history else {}
-    show({**trained.info(), **{k: v for k, v in last.items() if k != "valid"}, "run": str(run)}, as_json)
+    show(
+        {**trained.info(), **{k: v for k, v in last.items() if k not in ("valid", "weighed")}, "run": str(run)}, as_json
+    )
 
 
 def info(

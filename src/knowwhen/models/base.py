@@ -11,11 +11,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
+from knowwhen.facts.ranges import numbered
 from knowwhen.facts.table import Facts, Ints
-from knowwhen.models.algebra import Cells, as_complex, lookup
+from knowwhen.models.algebra import Cells, as_complex, dots, lookup
 from knowwhen.models.evidence import EVIDENCE, EvidenceSettings, EvidenceTerm
 from knowwhen.models.memory import keep_pages
 from knowwhen.models.sizes import Sizes
+from knowwhen.models.weighing import Weighing
 
 INITIAL_SCALE = 1e-2
 
@@ -45,6 +47,7 @@ class TemporalModel(nn.Module, ABC):
         self.sizes, self.rank = sizes, rank
         self._shared: dict[tuple[str, int], Tensor] | None = None
         self.evidence = nn.ModuleDict()
+        self.weighing: Weighing | None = None
         for table, (rows, columns) in self.table_shapes(sizes, rank).items():
             self.register_parameter(table, nn.Parameter(torch.empty(rows, columns)))
 
@@ -63,6 +66,11 @@ class TemporalModel(nn.Module, ABC):
         self.evidence[name] = EVIDENCE[name](self.sizes, dimension, self.is_complex, settings)
         return self
 
+    def add_weighing(self) -> Weighing:
+        """Puts a correction on top of decomposition and evidence; returns it, to be initialised or loaded."""
+        self.weighing = Weighing(self.sizes, len(self.evidence)).to(self.candidates())
+        return self.weighing
+
     def evidence_terms(self) -> list[EvidenceTerm]:
         return [term for term in self.evidence.values() if isinstance(term, EvidenceTerm)]
 
@@ -71,6 +79,8 @@ class TemporalModel(nn.Module, ABC):
         keep_pages()
         for term in self.evidence_terms():
             term.recall(facts, positions)
+        if self.weighing is not None:
+            self.weighing.recall(facts, positions)
         return self
 
     @classmethod
@@ -104,8 +114,26 @@ class TemporalModel(nn.Module, ABC):
 
     def score(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor) -> Tensor:  # (b,)
         """X[s, p, o, t]."""
+        parts = self.parts(s, p, o, t)
+        return parts.sum(-1) + self.correction(parts, s, p, o, t)
+
+    def parts(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor) -> Tensor:  # (b, 1 + terms)
+        """What the decomposition says, and then each evidence term."""
         terms = (term.score(s, p, o, t, self.candidates()) for term in self.evidence_terms())
-        return sum(terms, start=self.decomposition(s, p, o, t))
+        return torch.stack([self.decomposition(s, p, o, t), *terms], dim=-1)
+
+    def correction(self, parts: Tensor, s: Tensor, p: Tensor, o: Tensor, t: Tensor) -> Tensor:  # (b,)
+        """What weighing adds to parts; nothing where no term speaks of the object itself."""
+        found = parts.new_zeros(len(parts))
+        if self.weighing is None:
+            return found
+        rows = (parts[:, self.object_parts()] != 0).any(-1).nonzero()[:, 0]
+        ids = (column[rows] for column in (s, p, o, t))
+        return found.index_put((rows,), self.weighing(self.weighing.inputs(parts[rows], *ids)))
+
+    def object_parts(self) -> list[int]:
+        """The parts of terms that speak of objects themselves."""
+        return [1 + i for i, term in enumerate(self.evidence_terms()) if term.is_of_objects]
 
     def decomposition(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor) -> Tensor:  # (b,)
         """X[s, p, o, t] without evidence."""
@@ -127,24 +155,62 @@ class TemporalModel(nn.Module, ABC):
 
     def cells(self, s: Tensor, p: Tensor, t: Tensor, bare: int = 0) -> Cells | None:
         """What evidence adds to the product of whole queries and candidates; None: there is none."""
-        terms = (term.cells(s[bare:], p[bare:], t[bare:]) for term in self.evidence_terms())
-        found = [cells for cells in terms if cells is not None]
-        if not found:
-            return None
-        rows, objects, values = (torch.cat(parts) for parts in zip(*found, strict=True))
+        s, p, t = s[bare:], p[bare:], t[bare:]
+        if self.weighing is not None:
+            rows, objects, parts = self.told(s, p, t)
+            values = parts[:, self.object_parts()].sum(-1)
+            values = values + self.correction(parts, s[rows], p[rows], objects, t[rows])
+        else:
+            found = [cells for term in self.evidence_terms() if (cells := term.cells(s, p, t)) is not None]
+            if not found:
+                return None
+            rows, objects, values = (torch.cat(columns) for columns in zip(*found, strict=True))
         return rows + bare, objects, values
+
+    def told(self, s: Tensor, p: Tensor, t: Tensor) -> Cells:  # (n,), (n,), (n, 1 + terms)
+        """Rows and objects that some term speaks of, and the parts of their scores."""
+        E, candidates, terms = self.sizes.entities, self.candidates(), self.evidence_terms()
+        cells = [term.cells(s, p, t) or (s[:0], s[:0], candidates[:0, 0]) for term in terms]
+        keys = torch.cat([rows * E + objects for rows, objects, _ in cells])
+        pairs, number = (torch.from_numpy(found).to(s.device) for found in numbered(keys.cpu().numpy()))
+        rows, objects = pairs // E, pairs % E
+        columns, start = [dots(self.query(s, p, t), candidates, rows, objects)], 0
+        for term, (*_, values) in zip(terms, cells, strict=True):
+            shift, stop = term.shift(s, p, t, candidates), start + len(values)
+            turned = torch.zeros_like(columns[0]) if shift is None else dots(shift, candidates, rows, objects)
+            columns.append(turned.index_add(0, number[start:stop], values))
+            start = stop
+        parts = torch.stack(columns, dim=-1)
+        some = (parts[:, self.object_parts()] != 0).any(-1).nonzero()[:, 0]
+        return rows[some], objects[some], parts[some]
 
     def score_timestamps(self, s: Tensor, p: Tensor, o: Tensor) -> Tensor:  # (b, T)
         """X[s, p, o, :] along the time axis."""
         varying, constant = self.time_query(s, p, o)
         scores = varying @ self.time_axis().mT + constant[:, None]
-        terms = (term.timestamps(s, p, o, self.candidates()) for term in self.evidence_terms())
-        return sum(terms, start=scores)
+        terms = [term.timestamps(s, p, o, self.candidates()) for term in self.evidence_terms()]
+        if self.weighing is None:
+            return sum(terms, start=scores)
+        T = self.sizes.timestamps
+        t = torch.arange(T, device=s.device).repeat(len(s))
+        s, p, o = (column.repeat_interleave(T) for column in (s, p, o))
+        return self._corrected([scores, *terms], s, p, o, t)
 
     def score_predicates(self, s: Tensor, o: Tensor, t: Tensor) -> Tensor:  # (b, 2P)
         """X[s, :, o, t], inverse predicates behind."""
-        terms = (term.predicates(s, o, t, self.candidates()) for term in self.evidence_terms())
-        return sum(terms, start=self.predicate_scores(s, o, t))
+        terms = [term.predicates(s, o, t, self.candidates()) for term in self.evidence_terms()]
+        scores = self.predicate_scores(s, o, t)
+        if self.weighing is None:
+            return sum(terms, start=scores)
+        R = 2 * self.sizes.predicates
+        p = torch.arange(R, device=s.device).repeat(len(s))
+        s, o, t = (column.repeat_interleave(R) for column in (s, o, t))
+        return self._corrected([scores, *terms], s, p, o, t)
+
+    def _corrected(self, tables: list[Tensor], s: Tensor, p: Tensor, o: Tensor, t: Tensor) -> Tensor:  # (b, n)
+        """The sum of tables (b, n) of parts with what weighing adds; ids are those of the cells, row by row."""
+        parts = torch.stack(tables, dim=-1).flatten(0, 1)
+        return (parts.sum(-1) + self.correction(parts, s, p, o, t)).view_as(tables[0])
 
     def time_query(self, s: Tensor, p: Tensor, o: Tensor) -> tuple[Tensor, Tensor]:  # (b, d), (b,)
         """What a timestamp's row is multiplied with, and what is added whatever the time."""

@@ -54,6 +54,7 @@ class EvidenceTerm(nn.Module, ABC):
 
     name: ClassVar[str]  # in EVIDENCE and configurations
     by: ClassVar[Literal["subject", "predicate"]] = "subject"  # whose facts are looked at
+    is_of_objects: ClassVar[bool]  # whether it speaks of single objects, or only turns the query
 
     def __init__(self, sizes: Sizes, dimension: int, is_complex: bool, settings: EvidenceSettings) -> None:
         """`dimension` is that of candidates, whose rows are views of complex ones or real."""
@@ -170,6 +171,8 @@ class HistoryTerm(EvidenceTerm):
     So a fact counts less where there are many, and those who are in none are left a chance.
     """
 
+    is_of_objects = True
+
     def __init__(self, sizes: Sizes, dimension: int, is_complex: bool, settings: EvidenceSettings) -> None:
         super().__init__(sizes, dimension, is_complex, settings)
         self.strength, self.scale, self.share = (  # a, log e, log c
@@ -284,6 +287,7 @@ class Context(EvidenceTerm):
     """
 
     name = "context"
+    is_of_objects = False
 
     def __init__(self, sizes: Sizes, dimension: int, is_complex: bool, settings: EvidenceSettings) -> None:
         super().__init__(sizes, dimension, is_complex, settings)

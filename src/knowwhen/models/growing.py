@@ -19,6 +19,8 @@ def grown(model: TemporalModel, sizes: Sizes, earlier: Ints) -> TemporalModel:
     new = type(model)(sizes, model.rank).to(model.candidates())
     for term in model.evidence_terms():
         new.add_evidence(term.name, term.settings)
+    if model.weighing is not None:
+        new.add_weighing()
     new.to(model.candidates())
     rows = torch.from_numpy(earlier)
     undated = torch.arange(model.sizes.timestamps, model.sizes.timestamps + model.sizes.undated_row)

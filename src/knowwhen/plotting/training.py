@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-NOT_TERMS = ("epoch", "valid")
+NOT_TERMS = ("epoch", "valid", "weighed")
 
 
 def training_figure(history: Sequence[dict[str, Any]]) -> Figure:

@@ -259,6 +259,8 @@ def reason_cells(explanation: Explanation) -> list[tuple[str, str]]:
         cells.append((f"and {len(more)} more fact{'s'[: len(more) > 1]}", sum(fact.value for fact in more)))
     if explanation.others:
         cells.append(("facts at other timestamps", explanation.others))
+    if explanation.weighing:
+        cells.append(("weighing by the number of facts", explanation.weighing))
     return [(name, f"{value:+.2f}") for name, value in cells]
 
 

@@ -45,12 +45,13 @@ class Explanation:
     decomposition: float
     facts: tuple[FactShare, ...]  # the largest first, whatever their sign
     others: float = 0.0  # of facts at timestamps beyond those that are looked at one by one
+    weighing: float = 0.0  # a correction by how many facts there are about the answer, where it was learned
     time: str | None = None  # that of a question for the time
     note: str | None = None  # why there are no facts, where there cannot be
 
     @property
     def score(self) -> float:
-        return self.decomposition + sum(fact.value for fact in self.facts) + self.others
+        return self.decomposition + sum(fact.value for fact in self.facts) + self.others + self.weighing
 
     def to_dict(self) -> dict[str, Any]:
         """All of it in JSON's types."""
@@ -69,7 +70,8 @@ class Explainer:
     def explain(self, answers: Sequence[Ids], times: range, time: str | None = None) -> list[Explanation]:
         """Why answers have the scores they have, or the mean scores over several timestamps."""
         found = []
-        for ids, decomposition in zip(answers, self._decompositions(answers, times).tolist(), strict=True):
+        whole = zip(answers, self._means(answers, times).tolist(), strict=True)
+        for ids, (decomposition, weighing) in whole:
             parts = [term.shares(*ids, times) for term in self.terms]
             shares: dict[int, FactShare] = {}
             for named, _ in parts:
@@ -77,21 +79,22 @@ class Explainer:
                     shares[fact] = replace(share, value=share.value + (shares[fact].value if fact in shares else 0))
             facts = sorted(shares.values(), key=lambda share: -abs(share.value))
             others = sum(rest for _, rest in parts)
-            found.append(Explanation(decomposition, tuple(facts), float(others), time, self.note))
+            found.append(Explanation(decomposition, tuple(facts), float(others), weighing, time, self.note))
         return found
 
-    def _decompositions(self, answers: Sequence[Ids], times: range) -> Floats:  # (n,)
-        """Naive equivalent: `decomposition(s, p, o, times).mean()` of each answer."""
-        candidates = self.model.candidates()
+    def _means(self, answers: Sequence[Ids], times: range) -> Floats:  # (n, 2)
+        """What the decomposition says of each answer, and what weighing adds, in the mean over timestamps."""
+        model, candidates = self.model, self.model.candidates()
         ids = torch.tensor(answers, dtype=torch.int64, device=candidates.device).view(-1, 3)
-        total = torch.zeros(len(ids), dtype=torch.float64, device=candidates.device)
+        total = torch.zeros(len(ids), 2, dtype=torch.float64, device=candidates.device)
         size = rows_at_once(candidates.shape[1])
         for start in range(0, len(ids) * len(times), size):
             cell = torch.arange(start, min(start + size, len(ids) * len(times)), device=candidates.device)
             row = cell // len(times)
-            s, p, o = ids[row].unbind(-1)
-            scores = self.model.decomposition(s, p, o, cell % len(times) + times.start)
-            total.index_add_(0, row, scores.double())
+            query = (*ids[row].unbind(-1), cell % len(times) + times.start)
+            parts = model.decomposition(*query)[:, None] if model.weighing is None else model.parts(*query)
+            said = torch.stack([parts[:, 0], model.correction(parts, *query)], dim=-1)
+            total.index_add_(0, row, said.double())
         return (total / len(times)).cpu().numpy()
 
 

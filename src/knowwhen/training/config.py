@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from knowwhen.errors import BadRequest, did_you_mean
 from knowwhen.facts.history import Lags
@@ -59,6 +59,14 @@ class EvidenceConfig(Section):
     dropout: Annotated[
         float,
         Field(ge=0, lt=1, description="Share of training facts without evidence, so the decomposition learns alone."),
+    ] = 0.0
+    held_out: Annotated[
+        float,
+        Field(
+            ge=0,
+            lt=1,
+            description="Share of training facts that only teach how far the rest of the model is to be believed.",
+        ),
     ] = 0.0
     context_width: Annotated[int, Field(ge=1, description="Rank of context's kernel.")] = 8
     context_window: Annotated[int, Field(ge=0, description="As window, for context; 0: all facts are.")] = 7
@@ -135,6 +143,12 @@ class Config(Section):
     training: TrainingConfig = TrainingConfig()
     validation: ValidationConfig = ValidationConfig()
 
+    @model_validator(mode="after")
+    def _has_something_to_weigh(self) -> Config:
+        if self.evidence.held_out and not {"pair_history", "predicate_history"} & set(self.model.evidence):
+            raise ValueError("evidence.held_out needs pair_history or predicate_history in model.evidence")
+        return self
+
     def to_toml(self) -> str:
         """All settings, one section after the other; JSON's scalars are TOML's too."""
         sections = self.model_dump()
@@ -206,6 +220,8 @@ def _check_key(section: str, key: str) -> None:
 
 def _explain(problem: Any) -> str:
     name = ".".join(str(part) for part in problem["loc"])
+    if not name:  # of several settings together
+        return str(problem["ctx"]["error"])
     if problem["type"] == "extra_forbidden":
         return f"no setting {name!r}{did_you_mean(name, [*settings(), *Config.model_fields])}"
     return f"{name} is {problem['input']!r}: {problem['msg'][0].lower()}{problem['msg'][1:]}"

@@ -80,8 +80,7 @@ class RunFolder:
         with writing(self.path):
             data = save(_on_cpu(tensors), {"state": json.dumps(asdict(state))})
             write_whole(last, data, keep=self.checkpoints / "previous.safetensors")
-            lines = "".join(json.dumps(record) + "\n" for record in state.history)
-            write_whole(self.metrics, lines.encode())
+        self.write_history(state.history)
 
     def load_checkpoint(self, model: TemporalModel, optimizer: torch.optim.Optimizer) -> State | None:
         """The state of the last checkpoint, its tensors put in place; None where there is none yet."""
@@ -110,6 +109,10 @@ class RunFolder:
     def append_timing(self, record: Record) -> None:
         with writing(self.path), self.timing.open("a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
+
+    def write_history(self, history: list[Record]) -> None:
+        with writing(self.path):
+            write_whole(self.metrics, "".join(json.dumps(record) + "\n" for record in history).encode())
 
     def history(self) -> list[Record]:
         """The lines of metrics.jsonl."""
@@ -154,6 +157,7 @@ def save_model(folder: Path, model: TemporalModel, card: str) -> None:
     write_whole(folder / "README.md", card.encode())
     evidence = {term.name: asdict(term.settings) for term in model.evidence_terms()}
     about = {"model": model.name, "rank": model.rank, "sizes": asdict(model.sizes), "evidence": evidence}
+    about["weighing"] = model.weighing is not None
     write_whole(folder / "model.json", (json.dumps(about, indent=1) + "\n").encode())
 
 
@@ -165,6 +169,8 @@ def load_model(folder: Path) -> TemporalModel:
         for name, settings in about.get("evidence", {}).items():
             lags = Lags(tuple(settings.pop("lags")["edges"]))
             model.add_evidence(name, EvidenceSettings(lags, **settings))
+        if about.get("weighing"):
+            model.add_weighing()
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DamagedFile(f"cannot read {folder / 'model.json'}: {error}") from error
     tensors, _ = read_tensors(folder / "weights.safetensors", remedy="train again or copy the model anew")

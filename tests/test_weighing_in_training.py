@@ -1,0 +1,184 @@
+"""Weighing from end to end: learned on what was held out, kept if valid agrees, saved and explained."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch.testing import assert_close
+
+import knowwhen as kw
+from knowwhen import trained as module
+from knowwhen.errors import BadRequest
+from knowwhen.facts.known import KnownFacts
+from knowwhen.facts.table import Facts
+from knowwhen.training import weighing
+from knowwhen.training.session import Silent
+from knowwhen.training.weighing import held_out, learn_weighing
+
+SMALL = {
+    "model.name": "unioncomplex",
+    "model.rank": 8,
+    "model.evidence": ["pair_history", "context"],
+    "evidence.held_out": 0.1,
+    "training.epochs": 3,
+    "training.batch_size": 500,
+    "validation.every": 1,
+}
+
+
+class Told(Silent):
+    def __init__(self):
+        self.lines = []
+
+    def notice(self, text):
+        self.lines.append(text)
+
+
+@pytest.fixture(scope="module")
+def told():
+    return Told()
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory, told):
+    return kw.train("leaders", run=tmp_path_factory.mktemp("runs") / "run", overrides=SMALL, progress=told)
+
+
+def test_some_facts_are_held_out_the_same_each_time():
+    held = held_out(1000, 0.05, seed=3)
+    assert held.sum() == 50
+    assert (held == held_out(1000, 0.05, seed=3)).all() and (held != held_out(1000, 0.05, seed=4)).any()
+    assert not held_out(1000, 0.0, seed=3).any()
+
+
+def test_what_is_held_out_is_not_learned_from_but_remembered(monkeypatch, tmp_path):
+    seen = []
+
+    class Spy(module.TrainingFacts):
+        def __init__(self, facts, *rest):
+            seen.append(facts)
+            super().__init__(facts, *rest)
+
+    monkeypatch.setattr(module, "TrainingFacts", Spy)
+    model = kw.train("leaders", overrides={**SMALL, "training.epochs": 1})
+    train, held = model.dataset.train, held_out(len(model.dataset.train), 0.1, 0)
+    assert (seen[0].rows() == train[~held].rows()).all()
+    assert len(model.model.evidence["pair_history"].history) == 2 * len(train)
+
+
+def test_valid_agrees_and_is_told(trained, told):
+    weighed = trained.history[-1]["weighed"]["mrr"]
+    assert trained.info()["weighing"] and trained.info()["best_valid_mrr"] == weighed
+    before = max(record["valid"]["mrr"] for record in trained.history)
+    assert weighed > before
+    assert told.lines == [
+        f"weighing: learning from {round(0.1 * len(trained.dataset.train)):,} training facts that were held out",
+        f"valid MRR {weighed:.4f} with weighing, {before:.4f} without",
+    ]
+    assert trained.evaluate("valid").mrr == pytest.approx(weighed)
+
+
+def test_a_weighed_model_opens_with_the_same_scores(trained, tmp_path):
+    trained.save(tmp_path / "copy")
+    for model in (kw.open(trained.path), kw.open(tmp_path / "copy")):
+        assert model.evaluate("test", sample=50).mrr == trained.evaluate("test", sample=50).mrr
+        assert model.info()["weighing"]
+
+
+def test_a_weighed_run_resumes_as_if_never_stopped(trained, tmp_path):
+    kw.train("leaders", run=tmp_path / "run", overrides={**SMALL, "training.epochs": 2})
+    resumed = kw.train(None, run=tmp_path / "run", resume=True, overrides={"training.epochs": 3})
+    for name, table in resumed.model.named_parameters():
+        assert_close(table, dict(trained.model.named_parameters())[name], rtol=0, atol=0)
+
+
+def test_it_is_left_out_where_valid_is_better_without(monkeypatch, tmp_path):
+    def misled(model, *rest):
+        weighing = learn_weighing(model, *rest)
+        with torch.no_grad():
+            weighing.out.weight.fill_(-100)  # against all that evidence speaks for
+
+    monkeypatch.setattr(module, "learn_weighing", misled)
+    told = Told()
+    model = kw.train("leaders", run=tmp_path / "run", overrides={**SMALL, "training.epochs": 1}, progress=told)
+    assert told.lines[-1] == "it is left out: valid is better without"
+    assert not model.info()["weighing"] and not kw.open(model.path).info()["weighing"]
+    assert model.info()["best_valid_mrr"] == model.evaluate("valid").mrr
+
+
+def test_without_a_valid_split_it_is_kept():
+    data = kw.load("leaders")
+    data = replace(data, train=Facts.concatenate(data.train, data.valid), valid=Facts.empty())
+    assert kw.train(data, overrides={**SMALL, "training.epochs": 1}).info()["weighing"]
+
+
+def test_one_fact_that_nothing_is_known_of_teaches_nothing():
+    """The only fact is left out of its own history."""
+    data = kw.load("leaders")
+    model = kw.train(replace(data, train=data.train[:1]), overrides={**SMALL, "evidence.held_out": 0.0})
+    weighing = learn_weighing(model.model, data.train[:1], np.array([True]), data.timeline.positions, seed=0)
+    assert not weighing.out.weight.any() and weighing.mean.isfinite().all()
+
+
+def losses(model, facts, times, known):
+    """The cross-entropy of each answer among all that are not known to be right as well, one by one."""
+    found = []
+    for s, p, o, t in zip(facts.subject, facts.predicate, facts.object, times, strict=True):
+        scores = model.score_objects(*(torch.tensor([i]) for i in (s, p, t)))[0]
+        _, others = known.objects(*(np.array([i]) for i in (s, p, t)))
+        rivals = np.setdiff1d(np.arange(len(scores)), np.setdiff1d(others, [o]))
+        found.append((scores[rivals].logsumexp(0) - scores[o]).item())
+    return np.array(found)
+
+
+def test_the_loss_is_that_of_all_answers(trained):
+    """What is made once and learned from again and again gives the loss by its definition."""
+    model, data = trained.model, trained.dataset
+    some = np.zeros(len(data.train), np.bool_)
+    some[:40] = True
+    known = KnownFacts(data.train, model.sizes.predicates)
+    with torch.no_grad(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(weighing, "RIVALS", model.sizes.entities)
+        asked = weighing._ask(model, model.weighing, data.train, some, torch.Generator().manual_seed(0))
+        found = weighing._loss(model.weighing, asked).item()
+        facts = Facts.concatenate(data.train[some], data.train[some].reciprocal(model.sizes.predicates))
+        times = weighing.sample_timestamps(
+            facts, model.sizes.timestamps, torch.Generator().manual_seed(0), model.sizes.undated_row
+        )
+        assert found == pytest.approx(losses(model, facts, times.numpy(), known).mean(), rel=1e-5)
+
+
+def test_learning_lowers_the_loss_of_what_was_held_out(trained):
+    model, data = trained.model, trained.dataset
+    held = data.train[held_out(len(data.train), 0.1, 0)][:60]
+    known = KnownFacts(data.train, model.sizes.predicates)
+    times = np.where(held.begin >= 0, held.begin, 0)
+    with torch.no_grad():
+        after = losses(model, held, times, known).mean()
+        kept, model.weighing = model.weighing, None
+        before = losses(model, held, times, known).mean()
+        model.weighing = kept
+    assert after < before
+
+
+def test_added_facts_are_counted(trained, tmp_path):
+    (tmp_path / "news.csv").write_text(
+        "subject,predicate,object,begin,end\n"
+        "France,has prime minister,Ada New,2026,\n"
+        "Newland,has president,Ada New,2026,\n"
+    )
+    copy = tmp_path / "copy"
+    trained.save(copy)
+    more = kw.open(copy).add(tmp_path / "news.csv")
+    assert more.info()["weighing"]
+    explained = more.ask("France", "has president", "?", "2026", explain=True, candidates=["Ada New"])
+    assert explained[0].reasons.weighing != 0
+    assert explained[0].reasons.score == pytest.approx(explained[0].score, rel=1e-4)
+
+
+@pytest.mark.parametrize("evidence", [[], ["context"]])
+def test_there_must_be_something_to_weigh(evidence, tmp_path):
+    with pytest.raises(BadRequest, match="held_out needs pair_history or predicate_history"):
+        kw.train("leaders", run=tmp_path / "run", overrides={**SMALL, "model.evidence": evidence})
+    assert not (tmp_path / "run").exists() or not any((tmp_path / "run").glob("*.toml"))
