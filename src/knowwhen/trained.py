@@ -351,7 +351,10 @@ def _train(folder: RunFolder, dataset: Dataset, config: Config, progress: Traini
         watcher = RunWatcher(folder, model, optimizer, progress, stop)
         progress.start(state, config, -(-len(facts) // config.training.batch_size))
         validate = (lambda model: _look(model, dataset)) if len(dataset.valid) else None
-        state = fit(model, optimizer, facts, objective, config, state, watcher, validate)
+        try:
+            state = fit(model, optimizer, facts, objective, config, state, watcher, validate)
+        finally:
+            progress.end()
     model = folder.load_model(model).cpu()
     if held.any():
         began = time.perf_counter()

@@ -102,7 +102,9 @@ class Shown:
         done = record["epoch"] * self.steps - self.done_before
         left = (epochs - record["epoch"]) * self.steps * (time.monotonic() - self.began) / done
         errors.print(line + (f"  {clock(left)} left" if left else ""), soft_wrap=True)
-        if self.bar is not None and record["epoch"] == epochs:
+
+    def end(self) -> None:
+        if self.bar is not None:
             self.bar.stop()
 
 

@@ -33,6 +33,8 @@ class TrainingProgress(Protocol):
 
     def epoch(self, record: Record, seconds: float, examples_per_second: float) -> None: ...
 
+    def end(self) -> None: ...
+
 
 class Silent:
     """Tells nobody."""
@@ -47,6 +49,9 @@ class Silent:
         pass
 
     def epoch(self, record: Record, seconds: float, examples_per_second: float) -> None:
+        pass
+
+    def end(self) -> None:
         pass
 
 
