@@ -8,7 +8,7 @@ from torch.testing import assert_close
 from knowwhen.facts.counts import Counts
 from knowwhen.facts.history import Lags
 from knowwhen.facts.table import OPEN, Facts
-from knowwhen.models import EVIDENCE, MODELS, EvidenceSettings, Sizes, algebra
+from knowwhen.models import EVIDENCE, MODELS, EvidenceSettings, Sizes, algebra, base
 
 SIZES = Sizes(entities=4, predicates=2, timestamps=5, undated_row=True)
 POSITIONS = np.array([0, 1, 2, 5, 9])
@@ -71,6 +71,7 @@ def test_few_cells_are_made_without_the_whole_product(monkeypatch):
         whole = model.score_objects(s, p, t)
         monkeypatch.setattr(algebra, "PRODUCT_PAYS", 0)
         monkeypatch.setattr(algebra, "DOTS", 2)
+        monkeypatch.setattr(base, "CORRECTED", 1)
         assert_close(model.score_objects(s, p, t), whole)
 
 

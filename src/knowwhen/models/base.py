@@ -20,6 +20,7 @@ from knowwhen.models.sizes import Sizes
 from knowwhen.models.weighing import Weighing
 
 INITIAL_SCALE = 1e-2
+CORRECTED = 1 << 18  # answers that are weighed at once, whatever their number
 
 
 class Factor(NamedTuple):
@@ -127,9 +128,12 @@ class TemporalModel(nn.Module, ABC):
         found = parts.new_zeros(len(parts))
         if self.weighing is None:
             return found
-        rows = (parts[:, self.object_parts()] != 0).any(-1).nonzero()[:, 0]
-        ids = (column[rows] for column in (s, p, o, t))
-        return found.index_put((rows,), self.weighing(self.weighing.inputs(parts[rows], *ids)))
+        told = (parts[:, self.object_parts()] != 0).any(-1).nonzero()[:, 0]
+        values = [found[:0]]
+        for rows in (told[start : start + CORRECTED] for start in range(0, len(told), CORRECTED)):
+            ids = (column[rows] for column in (s, p, o, t))
+            values.append(self.weighing(self.weighing.inputs(parts[rows], *ids)))
+        return found.index_put((told,), torch.cat(values))
 
     def object_parts(self) -> list[int]:
         """The parts of terms that speak of objects themselves."""

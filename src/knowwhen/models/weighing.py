@@ -18,8 +18,7 @@ class Weighing(nn.Module):
     """A correction of the score where evidence speaks of an answer: a network of one hidden layer.
 
     Its inputs are what the decomposition and each evidence term say, and the logarithms of counts of facts. It is
-    learned on facts that the others did not learn from: on those that they did, the decomposition is better than ever
-    after.
+    learned on facts that the others did not learn from: what they learned from they know too well.
     """
 
     def __init__(self, sizes: Sizes, terms: int) -> None:
