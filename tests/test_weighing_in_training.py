@@ -10,6 +10,7 @@ from torch.testing import assert_close
 import knowwhen as kw
 from knowwhen import trained as module
 from knowwhen.errors import BadRequest
+from knowwhen.facts.counts import COUNTED
 from knowwhen.facts.known import KnownFacts
 from knowwhen.facts.table import Facts
 from knowwhen.training import weighing
@@ -84,6 +85,21 @@ def test_a_weighed_model_opens_with_the_same_scores(trained, tmp_path):
     for model in (kw.open(trained.path), kw.open(tmp_path / "copy")):
         assert model.evaluate("test", sample=50).mrr == trained.evaluate("test", sample=50).mrr
         assert model.info()["weighing"]
+
+
+def test_only_facts_of_train_are_counted(trained):
+    """As many as there are, and none where only valid or test has a pair."""
+    data, P = trained.dataset, trained.model.sizes.predicates
+    both = Facts.concatenate(data.train, data.train.reciprocal(P))
+    pairs = set(zip(both.subject.tolist(), both.object.tolist(), strict=True))
+    for model in (trained, kw.open(trained.path)):
+        for split in ("valid", "test"):
+            facts = data.facts(split)
+            met = [pair in pairs for pair in zip(facts.subject.tolist(), facts.object.tolist(), strict=True)]
+            t = np.zeros(len(facts), np.int64)
+            counts = model.model.weighing._counts.of(facts.subject, facts.predicate, facts.object, t)
+            ever = counts[:, COUNTED.index("s o ever")] + counts[:, COUNTED.index("s p o within 0")]
+            assert not all(met) and not ever[~np.array(met)].any() and ever[met].any()
 
 
 def test_a_weighed_run_resumes_as_if_never_stopped(trained, tmp_path):
