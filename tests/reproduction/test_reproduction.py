@@ -287,13 +287,22 @@ def test_recipes_with_evidence_are_no_larger_than_tntcomplex_at_base_rank():
 
 
 def test_without_evidence_the_rest_of_the_recipe_is_the_same():
-    planned = experiments.history(["yago15k"], experiments.HISTORY_MODELS, 1, None)
+    planned = experiments.history(["icews14"], experiments.HISTORY_MODELS, 1, None)
     whole, one, other = (read_config(e.recipe, e.settings) for e in planned)
-    assert whole == read_config("history-yago15k") and whole.evidence.held_out > 0
+    assert whole == read_config("history-icews14") and whole.evidence.held_out > 0
     assert len(one.model.evidence) == 3 and one.evidence.held_out == 0
     assert other.model.evidence == () and other.evidence.held_out == 0
     assert other.training.epochs == experiments.WITHOUT_EVIDENCE_EPOCHS
     assert (one.model.rank, one.regularizer, one.validation) == (other.model.rank, other.regularizer, other.validation)
+
+
+def test_weighing_is_for_recipes_that_hold_facts_out():
+    for data in experiments.HISTORY_DATASETS:
+        planned = experiments.history([data], experiments.HISTORY_MODELS, 1, None)
+        weighed = read_config(f"history-{data}").evidence.held_out > 0
+        assert [e.row for e in planned] == list(experiments.HISTORY_MODELS[0 if weighed else 1 :])
+    with pytest.raises(BadRequest, match="recipes for icews14 and icews05-15 only"):
+        experiments.history(["yago15k"], ["unioncomplex+evidence+weighing"], 1, None)
 
 
 def test_evidence_is_reported_by_support_beside_what_has_none():
