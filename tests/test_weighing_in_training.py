@@ -9,7 +9,7 @@ from torch.testing import assert_close
 
 import knowwhen as kw
 from knowwhen import trained as module
-from knowwhen.errors import BadRequest
+from knowwhen.errors import BadRequest, Interrupted
 from knowwhen.facts.counts import COUNTED
 from knowwhen.facts.known import KnownFacts
 from knowwhen.facts.table import Facts
@@ -121,6 +121,19 @@ def test_it_is_left_out_where_valid_is_better_without(monkeypatch, tmp_path):
     assert told.lines[-1] == "it is left out: valid is better without"
     assert not model.info()["weighing"] and not kw.open(model.path).info()["weighing"]
     assert model.info()["best_valid_mrr"] == model.evaluate("valid").mrr
+
+
+def test_ctrl_c_after_the_last_epoch_loses_nothing(monkeypatch, tmp_path, trained):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "learn_weighing", interrupted)
+        with pytest.raises(Interrupted, match="stopped after the last epoch, which is saved; go on with"):
+            kw.train("leaders", run=tmp_path / "run", overrides=SMALL)
+    resumed = kw.train(None, run=tmp_path / "run", resume=True)
+    for name, table in resumed.model.named_parameters():
+        assert_close(table, dict(trained.model.named_parameters())[name], rtol=0, atol=0)
 
 
 def test_without_a_valid_split_it_is_kept():

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import torch
 
-from knowwhen.errors import BadRequest, RunError, did_you_mean
+from knowwhen.errors import BadRequest, Interrupted, RunError, did_you_mean
 from knowwhen.evaluation import Metrics, Protocol, TimeMetrics, evaluate, evaluate_times
 from knowwhen.evaluation.evaluate import seen_entities
 from knowwhen.evaluation.ranking import Progress
@@ -355,6 +355,24 @@ def _train(folder: RunFolder, dataset: Dataset, config: Config, progress: Traini
             state = fit(model, optimizer, facts, objective, config, state, watcher, validate)
         finally:
             progress.end()
+    try:
+        return _finish(folder, model, dataset, config, state, held, progress)
+    except KeyboardInterrupt:
+        raise Interrupted(
+            f"stopped after the last epoch, which is saved; go on with: knowwhen train --run {folder.path} --resume"
+        ) from None
+
+
+def _finish(
+    folder: RunFolder,
+    model: TemporalModel,
+    dataset: Dataset,
+    config: Config,
+    state: State,
+    held: Bools,
+    progress: TrainingProgress,
+) -> TrainedModel:
+    """What follows the last epoch: the best weights, weighing, calibration; then the folder holds a model."""
     model = folder.load_model(model).cpu()
     if held.any():
         began = time.perf_counter()

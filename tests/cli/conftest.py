@@ -1,7 +1,10 @@
 """The command line as a user runs it: in a process of its own."""
 
+import os
+import pty
 import subprocess
 import sys
+from contextlib import suppress
 
 import pytest
 
@@ -13,5 +16,24 @@ def knowwhen():
     def run(*arguments, cwd=None):
         command = [sys.executable, "-c", "from knowwhen.cli.main import main; main()", *map(str, arguments)]
         return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def on_terminal():
+    """Runs a command whose stderr, and stdout where `stdout` is not given, is a terminal; its exit code and output."""
+
+    def run(command, **options):
+        ours, theirs = pty.openpty()
+        environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
+        process = subprocess.Popen(command, stderr=theirs, env=environment, **{"stdout": theirs, **options})
+        os.close(theirs)
+        text = b""
+        with suppress(OSError):  # the other end is closed
+            while more := os.read(ours, 1 << 16):
+                text += more
+        os.close(ours)
+        return process.wait(), text
 
     return run

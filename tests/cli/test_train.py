@@ -1,11 +1,7 @@
 """`knowwhen train` and `knowwhen info`, run as a user runs them."""
 
 import json
-import os
-import pty
-import subprocess
 import sys
-from contextlib import suppress
 
 import pytest
 
@@ -27,21 +23,13 @@ def test_train_prints_json_on_stdout_and_progress_on_stderr(knowwhen, tmp_path):
     assert info["parameters_in_the_papers_count"] > info["parameters"]
 
 
-def test_the_bar_is_gone_when_a_run_stops_early(tmp_path):
-    """On a terminal; without patience left after the second look, long before the last epoch."""
+def test_the_bar_is_gone_when_a_run_stops_early(on_terminal, tmp_path):
+    """Without patience left after the second look, long before the last epoch."""
     early = ("model.rank=4", "training.epochs=60", "training.batch_size=500", "training.learning_rate=1e-9")
     early = [f"--set={text}" for text in (*early, "validation.every=1", "validation.patience=1")]
     command = [sys.executable, "-c", "from knowwhen.cli.main import main; main()", "train", "leaders", *early]
-    ours, theirs = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
-    process = subprocess.Popen([*command, "--run", tmp_path / "run"], stdout=theirs, stderr=theirs, env=environment)
-    os.close(theirs)
-    text = b""
-    with suppress(OSError):  # the other end is closed
-        while more := os.read(ours, 1 << 16):
-            text += more
-    os.close(ours)
-    assert process.wait() == 0
+    code, text = on_terminal([*command, "--run", tmp_path / "run"])
+    assert code == 0
     before, _, result = text.partition(b"data hash")
     assert b"facts/s" in before and result and b"facts/s" not in result
 

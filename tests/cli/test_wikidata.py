@@ -2,12 +2,10 @@
 
 import json
 import os
-import pty
 import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
 
 import pytest
 
@@ -262,16 +260,8 @@ def test_without_a_terminal_progress_is_a_line_now_and_then(monkeypatch, capsys)
     assert capsys.readouterr().err == "dump.gz: 1.0 of 10.0 GB, 0 minutes left\n"
 
 
-def test_on_a_terminal_progress_is_a_bar_of_bytes(dump, tmp_path):
-    ours, theirs = pty.openpty()
+def test_on_a_terminal_progress_is_a_bar_of_bytes(on_terminal, dump, tmp_path):
     command = [*COMMAND, str(dump), "--out", str(tmp_path / "out"), *SMALL]
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
-    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=theirs, env=environment, check=False)
-    os.close(theirs)
-    text = b""
-    with suppress(OSError):  # the other end is closed
-        while more := os.read(ours, 1 << 16):
-            text += more
-    os.close(ours)
-    assert done.returncode == 0
+    code, text = on_terminal(command, stdout=subprocess.DEVNULL)
+    assert code == 0
     assert b"5.0/5.0 MB" in text and b"0:00:00" in text and b"facts are left" in text
