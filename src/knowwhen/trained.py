@@ -21,6 +21,7 @@ from knowwhen.facts.additions import extended
 from knowwhen.facts.catalog import load
 from knowwhen.facts.dataset import Dataset, row_keys
 from knowwhen.facts.table import Bools, Facts
+from knowwhen.files import writing
 from knowwhen.models import Sizes, TemporalModel, model_named
 from knowwhen.models.budget import paper_parameter_count
 from knowwhen.models.growing import grown, place_unseen
@@ -45,7 +46,7 @@ from knowwhen.query.drawable import Drawable
 from knowwhen.training.config import Config, read_config, settings
 from knowwhen.training.loop import Record, State, TrainingFacts, fit, optimizer_for
 from knowwhen.training.objective import Objective
-from knowwhen.training.run import RunFolder, load_model, save_model, writing
+from knowwhen.training.run import RunFolder, load_model, save_model
 from knowwhen.training.session import (
     RunWatcher,
     Silent,

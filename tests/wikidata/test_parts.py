@@ -21,11 +21,11 @@ def finished(folder, damage="", **changes):
 def test_a_folder_knows_what_is_finished_in_it(tmp_path):
     part = finished(tmp_path / "part")
     part.add(7, pl.DataFrame(schema=FACTS), pl.DataFrame(schema=LABELS), Counter(items=3, lines=1))
-    (part.folder / "00000008.facts.parquet.tmp").write_bytes(b"half")
+    (part.folder / "00000008.facts.parquet.part").write_bytes(b"half")
     assert Part(part.folder).begin(MANIFEST) == {0, 7}
     assert part.counts() == {"items": 5, "lines": 1}
     assert [path.name for path in part.files("facts")] == ["00000000.facts.parquet", "00000007.facts.parquet"]
-    assert not list(part.folder.glob("*.tmp"))
+    assert not list(part.folder.glob("*.part"))
 
 
 def test_tables_without_counts_are_not_finished(tmp_path):

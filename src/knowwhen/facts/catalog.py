@@ -17,6 +17,7 @@ from knowwhen.facts.dates import Granularity
 from knowwhen.facts.formats import read_source
 from knowwhen.facts.formats.named import ReadOptions
 from knowwhen.facts.formats.problems import Problems
+from knowwhen.files import part_of, put_in_place
 
 BUNDLED = Path(__file__).parent / "bundled"
 
@@ -164,7 +165,7 @@ def download(name: str, progress: Progress = _silent, remotes: dict[str, Remote]
 
 
 def _fetch(address: str, target: Path, sha256: str, progress: Progress) -> None:
-    part = target.with_name(target.name + ".part")
+    part = part_of(target)
     done = part.stat().st_size if part.exists() else 0
     request = urllib.request.Request(address, headers={"Range": f"bytes={done}-"} if done else {})
     try:
@@ -192,7 +193,7 @@ def _fetch(address: str, target: Path, sha256: str, progress: Progress) -> None:
     if found != sha256:
         part.unlink()
         raise DownloadFailed(f"{address} is not the expected file: SHA-256 {found[:12]}…, expected {sha256[:12]}…")
-    part.replace(target)
+    put_in_place(part, target)
 
 
 def _sha256(path: Path) -> str:

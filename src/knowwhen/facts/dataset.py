@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import polars as pl
@@ -22,6 +21,7 @@ from knowwhen.facts.spans import KnownSpans
 from knowwhen.facts.table import OPEN, Facts
 from knowwhen.facts.timeline import Timeline
 from knowwhen.facts.vocabulary import Vocabulary
+from knowwhen.files import whole_folder
 
 Ints = NDArray[np.int64]
 
@@ -162,16 +162,8 @@ class Dataset:
 
     def save(self, folder: Path) -> None:
         """Writes a dataset folder that loads back to the same hash; it appears under its name once it is whole."""
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise BadRequest(f"{folder} exists and is not an empty folder; choose another")
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as aside:
-            whole = Path(aside) / "whole"
-            whole.mkdir()
-            self._write(whole)
-            if folder.exists():
-                folder.rmdir()
-            whole.replace(folder)
+        with whole_folder(folder) as aside:
+            self._write(aside)
 
     def _write(self, folder: Path) -> None:
         for split, facts in self.splits.items():

@@ -29,6 +29,7 @@ from knowwhen.evaluation.times import is_closed
 from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.spans import holding
 from knowwhen.facts.table import Bools, Facts, Ints
+from knowwhen.files import write_whole
 from knowwhen.models import TemporalModel
 from knowwhen.query.drawable import Drawable
 from knowwhen.query.scoring import (
@@ -42,7 +43,6 @@ from knowwhen.query.scoring import (
     width_of,
 )
 from knowwhen.query.spans import SPAN_SHARE, grow_spans
-from knowwhen.training.run import write_whole
 
 FILE = "calibration.json"
 FACTS = 2_000  # of valid: more do not move one number

@@ -13,10 +13,11 @@ from typing import Any
 from knowwhen.errors import RunError
 from knowwhen.evaluation import Metrics, PairCounts, Protocol, evaluate
 from knowwhen.facts.catalog import load
+from knowwhen.files import write_whole
 from knowwhen.reproduction.experiments import BASELINE, Experiment
 from knowwhen.trained import TrainedModel, train
 from knowwhen.training.config import read_config
-from knowwhen.training.run import RunFolder, write_whole
+from knowwhen.training.run import RunFolder
 from knowwhen.training.session import TrainingProgress
 
 FILE = "result.json"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,9 +22,10 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from knowwhen.errors import DamagedFile, DiskError, RunError
+from knowwhen.errors import DamagedFile, RunError
 from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.history import Lags
+from knowwhen.files import write_whole, writing
 from knowwhen.models import EvidenceSettings, Sizes, TemporalModel, model_named
 from knowwhen.training.config import Config, read_config
 from knowwhen.training.loop import Record, State
@@ -176,28 +176,6 @@ def load_model(folder: Path) -> TemporalModel:
     tensors, _ = read_tensors(folder / "weights.safetensors", remedy="train again or copy the model anew")
     _put(model, tensors)
     return model
-
-
-def write_whole(path: Path, data: bytes, keep: Path | None = None) -> None:
-    """Writes a file that appears under its name when all of it is on disk; `keep` takes the old one."""
-    part = path.with_name(path.name + ".part")
-    with part.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    if keep is not None and path.exists():
-        path.replace(keep)
-    part.replace(path)
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Turns what the disk says into one line."""
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise DiskError(f"cannot write to {path}: {reason}; what was saved before is intact (--resume)") from error
 
 
 def read_tensors(path: Path, remedy: str) -> tuple[dict[str, Tensor], dict[str, str]]:

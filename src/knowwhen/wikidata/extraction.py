@@ -7,7 +7,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from knowwhen.wikidata.parts import Manifest, Part, disk_errors
+from knowwhen.files import writing
+from knowwhen.wikidata.parts import AGAIN, Manifest, Part
 from knowwhen.wikidata.settings import ExtractionSettings
 from knowwhen.wikidata.stream import Dump
 from knowwhen.wikidata.windows import SLACK, windows
@@ -27,7 +28,7 @@ def extract(source: str | Path, folder: Path, settings: ExtractionSettings, prog
     workers = min(cores(), MAX_WORKERS)
     dump = Dump(source, workers)
     try:
-        with disk_errors(folder):
+        with writing(folder, AGAIN):
             return _extract(dump, Part(folder), settings, workers, progress)
     finally:
         dump.close()

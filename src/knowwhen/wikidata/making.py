@@ -11,13 +11,14 @@ from typing import Protocol
 
 import duckdb
 
-from knowwhen.errors import BadInput, BadRequest
+from knowwhen.errors import BadInput
 from knowwhen.facts.formats.folder import DATASHEET, write_sheet
+from knowwhen.files import check_new, whole_folder, writing
 from knowwhen.wikidata.classes import dropped_by_default
 from knowwhen.wikidata.datasheet import Sheet
 from knowwhen.wikidata.extraction import cores, extract
 from knowwhen.wikidata.folder import sizes, write_tables
-from knowwhen.wikidata.parts import Part, cannot_write, check_complete, disk_errors
+from knowwhen.wikidata.parts import AGAIN, Part, check_complete
 from knowwhen.wikidata.selection import Selection
 from knowwhen.wikidata.settings import ExtractionSettings, SelectionSettings
 from knowwhen.wikidata.splitting import HeldOut, hold_out
@@ -49,19 +50,13 @@ def parts_folder(out: Path) -> Path:
     return out.with_name(out.name + ".parts")
 
 
-def check_new(out: Path) -> None:
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise BadRequest(f"{out} exists and is not an empty folder; choose another")
-
-
 def merge(parts: Sequence[Part], out: Path, settings: SelectionSettings, reporter: Reporter) -> Sheet:
     """Writes the dataset folder of all parts of a dump: the same, bit for bit, however many there are."""
-    check_new(out)
     check_complete(parts)
     extracted = sum((part.counts() for part in parts), Counter[str]())
-    with disk_errors(out.parent), _aside(out) as work, _database_errors(out.parent):
-        whole = work / "whole"
-        whole.mkdir()
+    with writing(out.parent, AGAIN), whole_folder(out) as whole, _database_errors():
+        work = whole / "work"  # what does not fit into memory
+        work.mkdir()
         selection = Selection(work, MEMORY, cores())
         try:
             held = _select(selection, parts, settings, reporter)
@@ -76,11 +71,9 @@ def merge(parts: Sequence[Part], out: Path, settings: SelectionSettings, reporte
             )
         finally:
             selection.close()
+            shutil.rmtree(work)
         write_sheet(whole / DATASHEET, sheet.values())
         (whole / "DATASHEET.md").write_text(sheet.markdown(), encoding="utf-8")
-        if out.exists():
-            out.rmdir()
-        whole.replace(out)
     return sheet
 
 
@@ -102,19 +95,8 @@ def _select(selection: Selection, parts: Sequence[Part], settings: SelectionSett
 
 
 @contextmanager
-def _aside(out: Path) -> Iterator[Path]:
-    """A folder beside another for all that is not yet whole; what a killed run left there goes first."""
-    aside = out.with_name(f".{out.name}.tmp")
-    shutil.rmtree(aside, ignore_errors=True)
-    aside.mkdir(parents=True)
-    try:
-        yield aside
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
-
-
-@contextmanager
-def _database_errors(folder: Path) -> Iterator[None]:
+def _database_errors() -> Iterator[None]:
+    """Has the database speak of the disk as Python does."""
     try:
         yield
     except duckdb.Error as error:
@@ -122,4 +104,4 @@ def _database_errors(folder: Path) -> Iterator[None]:
         on_disk = (duckdb.IOException, duckdb.OutOfMemoryException)  # the second: no room to spill to
         if not isinstance(error, on_disk) and "No space left" not in reason:
             raise
-        raise cannot_write(folder, reason) from error
+        raise OSError(reason) from error

@@ -12,18 +12,18 @@ Every file takes its name when it is whole, so a folder survives `kill -9` at an
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict
 
-from knowwhen.errors import BadRequest, DiskError
+from knowwhen.errors import BadRequest
+from knowwhen.files import write_whole
 
+AGAIN = "once there is room the same command goes on"
 FORMAT = 1  # of these folders; work begun by another is not gone on with
 
 
@@ -65,8 +65,8 @@ class Part:
         elif any(self.folder.iterdir()):
             raise BadRequest(f"{self.folder} exists and is not a folder of this work; choose another")
         else:
-            write(path, manifest.model_dump_json().encode())
-        for left_over in self.folder.glob("*.tmp"):
+            write_whole(path, manifest.model_dump_json().encode())
+        for left_over in self.folder.glob("*.part"):
             left_over.unlink()
         return {int(path.stem) for path in self._windows()}
 
@@ -83,12 +83,12 @@ class Part:
         for name, frame in (("facts", facts), ("labels", labels)):
             content = BytesIO()
             frame.write_parquet(content, compression="zstd", statistics=False)
-            write(self.folder / f"{window:08}.{name}.parquet", content.getbuffer())
-        write(self.folder / f"{window:08}.json", json.dumps(counts).encode())
+            write_whole(self.folder / f"{window:08}.{name}.parquet", content.getbuffer())
+        write_whole(self.folder / f"{window:08}.json", json.dumps(counts).encode())
 
     def finish(self, damage: str) -> None:
         """Notes that all windows are done, and why the dump ended early if it did."""
-        write(self.folder / "finished.json", json.dumps({"damage": damage}).encode())
+        write_whole(self.folder / "finished.json", json.dumps({"damage": damage}).encode())
 
     @property
     def is_finished(self) -> bool:
@@ -126,31 +126,3 @@ def check_complete(parts: Sequence[Part]) -> None:
     if repeated or missing:
         what = f"part {repeated[0]} is given twice" if repeated else f"parts {', '.join(map(str, missing))} are missing"
         raise BadRequest(f"{what} of {manifests[0].parts}; give each part once")
-
-
-@contextmanager
-def disk_errors(folder: Path) -> Iterator[None]:
-    """Turns errors of the disk into the one of ours that says what to do."""
-    try:
-        yield
-    except OSError as error:
-        raise cannot_write(folder, error.strerror or str(error)) from error
-
-
-def cannot_write(folder: Path, reason: str) -> DiskError:
-    return DiskError(f"cannot write to {folder}: {reason}; once there is room the same command goes on")
-
-
-def write(path: Path, content: bytes | memoryview) -> None:
-    """A file that is there whole or not at all, also after a power cut."""
-    aside = path.with_name(path.name + ".tmp")
-    try:
-        with aside.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
-    except OSError:
-        with suppress(OSError):
-            aside.unlink()
-        raise

@@ -16,8 +16,9 @@ from types import TracebackType
 import msgspec
 
 from knowwhen.errors import WorkerDied
+from knowwhen.files import writing
 from knowwhen.wikidata.lines import Parser
-from knowwhen.wikidata.parts import Part, disk_errors
+from knowwhen.wikidata.parts import AGAIN, Part
 from knowwhen.wikidata.statements import Extract
 from knowwhen.wikidata.windows import Window
 
@@ -117,7 +118,7 @@ def _work(tasks: Connection, folder: Path, languages: tuple[str, ...]) -> None:
                     maps[path] = mmap.mmap(file.fileno(), 0)
             try:
                 extract = extract_lines(maps[path], window.start, window.stop, parser)
-                with disk_errors(folder):
+                with writing(folder, AGAIN):
                     part.add(window.number, extract.facts_frame(), extract.labels_frame(), extract.counts)
                 tasks.send(None)
             except Exception as error:  # whatever it is, the one who waits must know
