@@ -15,7 +15,7 @@ import knowwhen as kw
 from knowwhen.cli.main import app
 from knowwhen.errors import BadInput, BadRequest, UnknownName
 from knowwhen.facts.additions import extended
-from knowwhen.facts.history import Lags
+from knowwhen.facts.index.history import Lags
 from knowwhen.facts.table import Facts
 from knowwhen.models import MODELS, EvidenceSettings, Sizes
 from knowwhen.models.growing import grown, place_unseen

@@ -10,8 +10,8 @@ from torch.testing import assert_close
 import knowwhen as kw
 from knowwhen import trained as module
 from knowwhen.errors import BadRequest, Interrupted
-from knowwhen.facts.counts import COUNTED
-from knowwhen.facts.known import KnownFacts
+from knowwhen.facts.index.counts import COUNTED
+from knowwhen.facts.index.known import KnownFacts
 from knowwhen.facts.table import Facts
 from knowwhen.training import weighing
 from knowwhen.training.session import Silent

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from knowwhen.errors import KnowwhenError
 from knowwhen.facts.catalog import load
 from knowwhen.facts.dataset import Dataset
-from knowwhen.facts.known import KnownFacts
+from knowwhen.facts.index.known import KnownFacts
 from knowwhen.facts.table import OPEN, Facts
 from knowwhen.facts.timeline import Timeline
 from knowwhen.facts.vocabulary import Vocabulary

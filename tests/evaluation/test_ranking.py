@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 from knowwhen.errors import BadRequest, NonFiniteScores
 from knowwhen.evaluation import Protocol, ask, rank_objects, ranking
 from knowwhen.evaluation.queries import count_queries
-from knowwhen.facts.known import KnownFacts
+from knowwhen.facts.index.known import KnownFacts
 from knowwhen.facts.table import OPEN, Facts
 from knowwhen.models import MODELS, Sizes
 

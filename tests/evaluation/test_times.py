@@ -16,9 +16,10 @@ from knowwhen.evaluation.baselines import median_span, nearest_known
 from knowwhen.evaluation.evaluate import time_scorer
 from knowwhen.evaluation.intervals import aeiou, coalesce, gaeiou, tac
 from knowwhen.evaluation.precision import average_precision, macro_average_precision
-from knowwhen.evaluation.times import KnownTimes, TimeTask, best_fits, softmax, time_errors, time_ranks
+from knowwhen.evaluation.times import TimeTask, best_fits, softmax, time_errors, time_ranks
 from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.dates import Granularity
+from knowwhen.facts.index.known import KnownFacts
 from knowwhen.facts.table import OPEN, Facts
 from knowwhen.facts.timeline import Timeline
 from knowwhen.facts.vocabulary import Vocabulary
@@ -30,7 +31,8 @@ SIZES = Sizes(5, 2, 5)
 
 def task(facts: Facts, known: Facts | None = None, reference: Facts | None = None) -> TimeTask:
     known = facts if known is None else Facts.concatenate(facts, known)
-    return TimeTask(facts, KnownTimes(known, SIZES), facts if reference is None else reference, YEARS, SIZES)
+    index = KnownFacts(known, SIZES.predicates, SIZES.timestamps)
+    return TimeTask(facts, index, facts if reference is None else reference, YEARS, SIZES)
 
 
 def perfect(facts: Facts) -> np.ndarray:
@@ -233,13 +235,13 @@ class TestBaselines:
     def test_without_any_date_the_whole_axis_is_as_good(self, tools):
         train = tools.table((0, 0, 1, OPEN, OPEN))
         assert median_span(train, 2, YEARS)(train).tolist() == [[0] * 5]
-        assert nearest_known(train, 5, YEARS)(train).tolist() == [[0] * 5]
+        assert nearest_known(train, YEARS)(train).tolist() == [[0] * 5]
 
     def test_the_nearest_known_time_by_hand(self, tools):
         train = tools.table(
             (0, 0, 2, 0, 1), (3, 1, 0, 1, 1), (1, 0, 4, 3, OPEN), (2, 0, 4, 2, 2), (0, 1, 2, OPEN, OPEN)
         )
-        score = nearest_known(train, 5, YEARS)
+        score = nearest_known(train, YEARS)
         # Of 0: 2000 … 2001 and 2001; of 1: 2005, whose end is open. 2002 is 1 year from 2001, 2010 is 5 from 2005.
         assert score(tools.table((0, 0, 1, 0, 0))).tolist() == [[1, 2, -1, 1, -5]]
         # Between 0 and 2 there is a fact: it counts for both.
@@ -247,7 +249,7 @@ class TestBaselines:
 
     def test_a_fact_of_training_does_not_help_itself(self, tools):
         train = tools.table((0, 0, 2, 0, 1), (3, 1, 0, 1, 1), (4, 0, 4, 2, 2))
-        score = nearest_known(train, 5, YEARS)
+        score = nearest_known(train, YEARS)
         assert score(train).tolist() == [[-1, 1, -1, -4, -9], [1, 1, -1, -4, -9], [0] * 5]
 
 

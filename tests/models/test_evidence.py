@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from knowwhen.facts.history import Lags
+from knowwhen.facts.index.history import Lags
 from knowwhen.facts.table import OPEN, Facts
 from knowwhen.models import EVIDENCE, MODELS, EvidenceSettings, Sizes, kernels
 from knowwhen.models import evidence as module

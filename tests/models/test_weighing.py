@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from knowwhen.facts.counts import Counts
-from knowwhen.facts.history import Lags
+from knowwhen.facts.index.counts import Counts
+from knowwhen.facts.index.history import Lags
 from knowwhen.facts.table import OPEN, Facts
 from knowwhen.models import EVIDENCE, MODELS, EvidenceSettings, Sizes, algebra, base
 
@@ -41,7 +41,7 @@ def naive(model, rows, s, p, o, t):
     total = sum(parts)
     if all(part == 0 for part, term in zip(parts[1:], terms, strict=True) if term.name != "context"):
         return total
-    counts = Counts(facts_of(rows), 4, 2, POSITIONS).of(*(np.array([i]) for i in (s, p, o, t)))[0]
+    counts = Counts(facts_of(rows), 2, POSITIONS).of(*(np.array([i]) for i in (s, p, o, t)))[0]
     x = torch.cat([*parts, torch.tensor(np.log1p(counts))])
     w = model.weighing
     x = ((x - w.mean) / w.deviation).clamp(-4, 4)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from knowwhen.facts.history import Lags
+from knowwhen.facts.index.history import Lags
 from knowwhen.facts.table import OPEN
 from knowwhen.models import EVIDENCE, EvidenceSettings
 from knowwhen.query import Answer, Answers, Explanation, FactShare, TimeAnswers, TimeSpan, ask, ask_batch, evidence

@@ -6,7 +6,7 @@ import torch
 from torch.nn.functional import cross_entropy
 from torch.testing import assert_close
 
-from knowwhen.facts.history import Lags
+from knowwhen.facts.index.history import Lags
 from knowwhen.facts.table import Facts
 from knowwhen.models import EVIDENCE, MODELS, EvidenceSettings, Sizes
 from knowwhen.training.config import read_config

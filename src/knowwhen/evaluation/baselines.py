@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from knowwhen.facts.index.spans import SpanIndex
 from knowwhen.facts.table import OPEN, Bools, Facts, Ints
 from knowwhen.facts.timeline import Timeline
 
@@ -45,7 +46,7 @@ def _medians(times: Ints, groups: Ints, count: int, default: int) -> Ints:  # (c
     return np.where(size > 0, middle, overall)
 
 
-def nearest_known(train: Facts, entities: int, timeline: Timeline) -> TimeScorer:
+def nearest_known(train: Facts, timeline: Timeline) -> TimeScorer:
     """Scores the number of training facts of the subject or the object that hold at a timestamp, other than itself.
 
     A timestamp at which none holds scores minus the units to the nearest one at which some do. Static facts say
@@ -54,30 +55,18 @@ def nearest_known(train: Facts, entities: int, timeline: Timeline) -> TimeScorer
     """
     dated = train[~train.is_static]
     sides = Facts.concatenate(dated, dated[dated.subject != dated.object].reciprocal(0))
-    spans = _Spans(sides.subject, sides.begin, sides.end, entities)
+    index = SpanIndex((sides.subject,), *_known_ends(sides.begin, sides.end))
+
+    def counts_of(entity: Ints) -> Ints:  # (n, T)
+        rows, places = index.of((entity,))
+        return count_spans(rows, index.begin[places], index.end[places], len(entity), len(timeline))
 
     def score(facts: Facts) -> Scores:
-        counts = spans.holding(facts.subject, len(timeline)) + spans.holding(facts.object, len(timeline))
+        counts = counts_of(facts.subject) + counts_of(facts.object)
         counts -= 2 * _itself(facts, _are_in(facts, dated), len(timeline))  # once for each of the two
         return _nearness(counts, timeline.positions)
 
     return score
-
-
-class _Spans:
-    """The known spans of each entity."""
-
-    def __init__(self, entity: Ints, begin: Ints, end: Ints, entities: int) -> None:
-        order = np.argsort(entity, kind="stable")
-        self._first = np.searchsorted(entity[order], np.arange(entities + 1))
-        self._begin, self._end = (ids[order] for ids in _known_ends(begin, end))
-
-    def holding(self, entity: Ints, T: int) -> Ints:  # (n, T)
-        """How many spans of each entity hold at each timestamp."""
-        counts = self._first[entity + 1] - self._first[entity]
-        rows = np.repeat(np.arange(len(entity)), counts)
-        place = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts) + self._first[entity][rows]
-        return count_spans(rows, self._begin[place], self._end[place], len(entity), T)
 
 
 def count_spans(rows: Ints, first: Ints, last: Ints, n: int, T: int) -> Ints:  # (n, T)

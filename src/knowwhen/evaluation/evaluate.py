@@ -12,7 +12,7 @@ from knowwhen.evaluation.protocol import Protocol
 from knowwhen.evaluation.queries import ask
 from knowwhen.evaluation.ranking import ObjectScorer, Progress, rank_objects
 from knowwhen.evaluation.support import supports
-from knowwhen.evaluation.times import KnownTimes, TimeMetrics, TimeTask, is_closed
+from knowwhen.evaluation.times import TimeMetrics, TimeTask, is_closed
 from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.table import Bools, Facts
 from knowwhen.models import TemporalModel
@@ -35,7 +35,7 @@ def evaluate(
     queries = ask(facts, model.sizes, protocol)
     known = dataset.known
     ranks = rank_objects(model, facts, queries, known, protocol, seen=seen_entities(dataset), progress=progress)
-    support = supports(dataset.train, facts, queries, model.sizes.entities, itself=split == "train")
+    support = supports(dataset.train, facts, queries, itself=split == "train")
     return summarise(ranks, dataset.predicates.keys.to_list(), support)
 
 
@@ -54,13 +54,11 @@ def evaluate_times(
         raise BadRequest(f"{dataset.name} has no times to ask for")
     thresholds = "valid" if is_closed(dataset.valid).any() else "train"
     reference = dataset.facts(thresholds)
-    task = TimeTask(
-        facts, KnownTimes(dataset.all_facts, sizes), reference[is_closed(reference)][:THRESHOLD_FACTS], timeline, sizes
-    )
+    task = TimeTask(facts, dataset.known, reference[is_closed(reference)][:THRESHOLD_FACTS], timeline, sizes)
     scorers = {
         "model": time_scorer(model),
         "median_span": median_span(dataset.train, sizes.predicates, timeline),
-        "nearest_known": nearest_known(dataset.train, sizes.entities, timeline),
+        "nearest_known": nearest_known(dataset.train, timeline),
     }
     measured = {}
     for name, scorer in scorers.items():

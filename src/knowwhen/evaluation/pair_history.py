@@ -18,9 +18,9 @@ from knowwhen.evaluation.protocol import Protocol
 from knowwhen.evaluation.queries import Floats, Queries, ask
 from knowwhen.evaluation.ranking import left_out
 from knowwhen.facts.dataset import Dataset
-from knowwhen.facts.history import History, Lags
-from knowwhen.facts.known import KnownFacts
-from knowwhen.facts.ranges import ranges
+from knowwhen.facts.index.history import History, Lags
+from knowwhen.facts.index.known import KnownFacts
+from knowwhen.facts.index.ranges import ranges
 from knowwhen.facts.table import OPEN, Bools, Facts, Ints
 from knowwhen.models import Sizes
 

@@ -26,7 +26,7 @@ from torch import Tensor
 from knowwhen.errors import NonFiniteScores
 from knowwhen.evaluation.protocol import Protocol, Ties
 from knowwhen.evaluation.queries import Floats, Queries
-from knowwhen.facts.known import KnownFacts
+from knowwhen.facts.index.known import KnownFacts
 from knowwhen.facts.table import Bools, Facts, Ints
 from knowwhen.models import Sizes, TemporalModel
 

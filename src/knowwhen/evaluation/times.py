@@ -13,6 +13,7 @@ from knowwhen.evaluation.intervals import INTERVAL_METRICS, coalesce
 from knowwhen.evaluation.precision import average_precision, macro_average_precision
 from knowwhen.evaluation.queries import Floats, span_ids
 from knowwhen.facts.dates import Granularity
+from knowwhen.facts.index.known import KnownFacts
 from knowwhen.facts.table import Bools, Facts, Ints
 from knowwhen.facts.timeline import Timeline
 from knowwhen.models import Sizes
@@ -98,35 +99,12 @@ class TimeMetrics:
         }
 
 
-class KnownTimes:
-    """The timestamps at which (s, p, o) is known to hold; a static fact says nothing of when."""
-
-    def __init__(self, facts: Facts, sizes: Sizes) -> None:
-        self._sizes = sizes
-        dated = facts[~facts.is_static]
-        key = self._key(dated)
-        order = np.argsort(key)
-        self._keys = key[order]
-        self._first, self._last = (ids[order] for ids in span_ids(dated, sizes))
-
-    def holding(self, facts: Facts) -> Bools:  # (n, T)
-        key = self._key(facts)
-        start, stop = (np.searchsorted(self._keys, key, side=side) for side in ("left", "right"))
-        rows = np.repeat(np.arange(len(facts)), stop - start)
-        place = np.arange(len(rows)) - np.repeat(np.cumsum(stop - start) - (stop - start), stop - start) + start[rows]
-        counts = count_spans(rows, self._first[place], self._last[place], len(facts), self._sizes.timestamps)
-        return np.asarray(counts > 0)
-
-    def _key(self, facts: Facts) -> Ints:
-        return (facts.subject * self._sizes.predicates + facts.predicate) * self._sizes.entities + facts.object
-
-
 @dataclass(frozen=True, eq=False)
 class TimeTask:
     """The facts to be dated, what is known beside them, and where thresholds come from."""
 
     facts: Facts
-    known: KnownTimes
+    known: KnownFacts
     reference: Facts  # for the thresholds of intervals
     timeline: Timeline
     sizes: Sizes
@@ -145,7 +123,7 @@ class TimeTask:
     def base_rate(self) -> float | None:
         """The mean share of true timestamps, over dated facts: the average precision of constant scores."""
         shares = [
-            truth.sum(-1) / (truth | ~self.known.holding(part)).sum(-1)
+            truth.sum(-1) / (truth | ~self.known_times(part)).sum(-1)
             for part in self._batches(self._dated)
             for truth in [self.truth(part)]
         ]
@@ -163,12 +141,17 @@ class TimeTask:
         ids = np.arange(self.sizes.timestamps)
         return np.asarray((first[:, None] <= ids) & (ids <= last[:, None]))
 
+    def known_times(self, facts: Facts) -> Bools:  # (n, T)
+        """At which timestamps each fact's subject, predicate and object are known to hold, in this fact or another."""
+        rows, first, last = self.known.times(facts.subject, facts.predicate, facts.object)
+        return np.asarray(count_spans(rows, first, last, len(facts), self.sizes.timestamps) > 0)
+
     def _events(self, scorer: TimeScorer, events: Facts) -> EventTimes | None:
         if not len(events):
             return None
         reciprocal, errors = [], []
         for part in self._batches(events):
-            scores = np.where(self.known.holding(part) & ~self.truth(part), -np.inf, scorer(part))
+            scores = np.where(self.known_times(part) & ~self.truth(part), -np.inf, scorer(part))
             reciprocal.append(1 / time_ranks(scores, part.begin))
             errors.append(time_errors(scores, part.begin, self.timeline.positions))
         return EventTimes(_mean(reciprocal), _mean(errors), len(events))
@@ -202,7 +185,7 @@ class TimeTask:
         found = []
         for part in self._batches(self._dated):
             truth = self.truth(part)
-            rows = zip(truth, truth | ~self.known.holding(part), scorer(part), strict=True)
+            rows = zip(truth, truth | ~self.known_times(part), scorer(part), strict=True)
             found.append(np.array([average_precision(t[asked], scores[asked]) for t, asked, scores in rows]))
         return _mean(found) if found else None
 

@@ -16,8 +16,7 @@ from knowwhen.errors import BadInput, BadRequest
 from knowwhen.facts.dates import Granularity
 from knowwhen.facts.formats.folder import DATASHEET, write_sheet
 from knowwhen.facts.formats.named import SPLITS, TIMES, NamedDataset, ReadOptions
-from knowwhen.facts.known import KnownFacts
-from knowwhen.facts.spans import KnownSpans
+from knowwhen.facts.index.known import KnownFacts
 from knowwhen.facts.table import OPEN, Facts
 from knowwhen.facts.timeline import Timeline
 from knowwhen.facts.vocabulary import Vocabulary
@@ -85,12 +84,15 @@ class Dataset:
     @cached_property
     def known(self) -> KnownFacts:
         """All facts of all splits, for the filter of an evaluation."""
-        return KnownFacts(self.all_facts, len(self.predicates))
+        return KnownFacts(self.all_facts, len(self.predicates), len(self.timeline))
 
     @cached_property
-    def spans(self) -> KnownSpans:
-        """All facts of all splits and those added, found by what they are about."""
-        return KnownSpans(Facts.concatenate(self.all_facts, self.added), len(self.predicates))
+    def spans(self) -> KnownFacts:
+        """What is known by now: also the facts that were added, which an evaluation leaves out."""
+        if not len(self.added):
+            return self.known
+        facts = Facts.concatenate(self.all_facts, self.added)
+        return KnownFacts(facts, len(self.predicates), len(self.timeline))
 
     @cached_property
     def hash(self) -> str:

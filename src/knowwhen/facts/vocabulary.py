@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from knowwhen.errors import UnknownName
-from knowwhen.facts.lookup import Lookup
+from knowwhen.facts.index.names import Lookup
 
 SUGGESTIONS = 5  # names in an error
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from knowwhen.facts.ranges import numbered
+from knowwhen.facts.index.ranges import numbered
 from knowwhen.facts.table import Facts, Ints
 from knowwhen.models.algebra import Cells, as_complex, dots, lookup
 from knowwhen.models.evidence import EVIDENCE, EvidenceSettings, EvidenceTerm

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding_bag
 
-from knowwhen.facts.history import History, Lags
-from knowwhen.facts.ranges import numbered, ranges, spread
+from knowwhen.facts.index.history import History, Lags
+from knowwhen.facts.index.ranges import numbered, ranges, spread
 from knowwhen.facts.table import Facts, Ints
 from knowwhen.models.algebra import Cells, as_complex, as_real, lookup
 from knowwhen.models.kernels import CrossKernel, Entries, Kernel, LagKernel

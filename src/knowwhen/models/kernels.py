@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from knowwhen.facts.history import History
-from knowwhen.facts.ranges import spread
+from knowwhen.facts.index.history import History
+from knowwhen.facts.index.ranges import spread
 from knowwhen.facts.table import Bools, Ints
 from knowwhen.models.sizes import Sizes
 

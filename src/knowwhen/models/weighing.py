@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from knowwhen.facts.counts import COUNTED, Counts
+from knowwhen.facts.index.counts import COUNTED, Counts
 from knowwhen.facts.table import Facts, Ints
 from knowwhen.models.sizes import Sizes
 
@@ -41,7 +41,7 @@ class Weighing(nn.Module):
 
     def recall(self, facts: Facts, positions: Ints) -> None:
         """Takes the facts that are counted from here on."""
-        self._counts = Counts(facts, self.sizes.entities, self.sizes.predicates, positions)
+        self._counts = Counts(facts, self.sizes.predicates, positions)
 
     def inputs(self, parts: Tensor, s: Tensor, p: Tensor, o: Tensor, t: Tensor) -> Tensor:  # (n, 1 + terms + COUNTED)
         """What is known of answers, `parts` (n, 1 + terms) being what decomposition and evidence say."""

@@ -11,8 +11,7 @@ import polars as pl
 
 from knowwhen.errors import BadRequest
 from knowwhen.facts.dataset import Dataset
-from knowwhen.facts.spans import holding, span_labels
-from knowwhen.facts.table import Facts, Ints
+from knowwhen.facts.table import Facts, Ints, holding, span_labels
 from knowwhen.models import TemporalModel
 from knowwhen.query.answers import Answer, Answers, Span, TimeAnswers, TimeSpan
 from knowwhen.query.calibration import Calibration, temperature_of

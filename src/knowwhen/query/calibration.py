@@ -27,8 +27,7 @@ from knowwhen.evaluation.queries import query_times
 from knowwhen.evaluation.report import table
 from knowwhen.evaluation.times import is_closed
 from knowwhen.facts.dataset import Dataset
-from knowwhen.facts.spans import holding
-from knowwhen.facts.table import Bools, Facts, Ints
+from knowwhen.facts.table import Bools, Facts, Ints, holding
 from knowwhen.files import write_whole
 from knowwhen.models import TemporalModel
 from knowwhen.query.drawable import Drawable

@@ -11,7 +11,8 @@ import numpy as np
 import torch
 
 from knowwhen.facts.dataset import Dataset
-from knowwhen.facts.history import FAR, History
+from knowwhen.facts.index.history import History
+from knowwhen.facts.index.spans import FAR
 from knowwhen.facts.table import Ints
 from knowwhen.models import TemporalModel
 from knowwhen.models.evidence import EvidenceTerm, PairHistory

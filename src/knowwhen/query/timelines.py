@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from knowwhen.errors import BadRequest
 from knowwhen.facts.dataset import Dataset
-from knowwhen.facts.spans import holding, span_labels
+from knowwhen.facts.table import holding, span_labels
 from knowwhen.models import TemporalModel
 from knowwhen.query.calibration import Calibration, temperature_of
 from knowwhen.query.drawable import Drawable

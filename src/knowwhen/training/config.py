@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from knowwhen.errors import BadRequest, did_you_mean
-from knowwhen.facts.history import Lags
+from knowwhen.facts.index.history import Lags
 from knowwhen.models import EvidenceSettings
 
 

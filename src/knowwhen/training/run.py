@@ -24,7 +24,7 @@ from torch import Tensor
 
 from knowwhen.errors import DamagedFile, RunError
 from knowwhen.facts.dataset import Dataset
-from knowwhen.facts.history import Lags
+from knowwhen.facts.index.history import Lags
 from knowwhen.files import write_whole, writing
 from knowwhen.models import EvidenceSettings, Sizes, TemporalModel, model_named
 from knowwhen.training.config import Config, read_config

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from knowwhen.facts.known import KnownFacts
+from knowwhen.facts.index.known import KnownFacts
 from knowwhen.facts.table import Bools, Facts, Ints
 from knowwhen.models import TemporalModel
 from knowwhen.models.weighing import Weighing

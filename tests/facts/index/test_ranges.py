@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowwhen.facts.ranges import numbered, ranges, spread
+from knowwhen.facts.index.ranges import numbered, ordered, ranges, spread
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4)), max_size=6))
@@ -13,7 +13,7 @@ def test_ranges_are_a_loop(pairs):
     assert list(zip(rows.tolist(), places.tolist(), strict=True)) == expected
 
 
-@given(st.lists(st.one_of(st.integers(0, 5), st.integers(0, 1 << 50)), max_size=30))
+@given(st.lists(st.one_of(st.integers(0, 5), st.integers(0, 1 << 62)), max_size=30))
 def test_numbered_is_unique(keys):
     ours = numbered(np.array(keys, np.int64))
     for mine, theirs in zip(ours, np.unique(np.array(keys, np.int64), return_inverse=True), strict=True):
@@ -24,3 +24,10 @@ def test_numbered_is_unique(keys):
 def test_spread_is_indexing(rows):
     values, rows = np.array([3, 1, 4, 1, 5, 9]), np.array(sorted(rows), np.int64)
     assert spread(values, rows).tolist() == values[rows].tolist()
+
+
+@given(st.lists(st.one_of(st.integers(0, 5), st.integers(0, 1 << 62)), max_size=30))
+def test_ordered_is_a_stable_sort(keys):
+    found, order = ordered(np.array(keys, np.int64))
+    assert found.tolist() == sorted(keys)
+    assert order.tolist() == sorted(range(len(keys)), key=keys.__getitem__)

@@ -2,8 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowwhen.facts.spans import KnownSpans, holding, span_labels
-from knowwhen.facts.table import OPEN, Facts
+from knowwhen.facts.table import OPEN, Facts, holding, span_labels
 
 E, P, T = 4, 3, 5
 IDS = st.tuples(*(st.integers(0, n - 1) for n in (E, P, E)), st.integers(OPEN, T - 1), st.integers(OPEN, T - 1))
@@ -16,16 +15,6 @@ def table(rows):
 
 def rows_of(facts):
     return sorted(map(tuple, facts.rows().tolist()))
-
-
-@given(ROWS, IDS)
-def test_facts_are_found_as_by_a_look_at_each(rows, asked):
-    s, p, o, _, _ = asked
-    spans = KnownSpans(table(rows), P)
-    assert rows_of(spans.with_subject(s, p)) == sorted(row for row in rows if row[:2] == (s, p))
-    assert rows_of(spans.with_object(p, o)) == sorted(row for row in rows if row[1:3] == (p, o))
-    assert rows_of(spans.between(s, o)) == sorted(row for row in rows if (row[0], row[2]) == (s, o))
-    assert rows_of(spans.of(s, p, o)) == sorted(row for row in rows if row[:3] == (s, p, o))
 
 
 @given(ROWS, st.integers(0, T - 1), st.integers(1, T))
@@ -43,3 +32,17 @@ def test_facts_hold_where_their_span_meets_the_timestamps(rows, first, length):
 def test_spans_are_dates_in_order_of_time():
     facts = table([(0, 0, 0, 2, OPEN), (0, 0, 0, 0, 1), (0, 0, 0, OPEN, OPEN)])
     assert span_labels(facts, ["2000", "2001", "2002"]) == [(None, None), ("2000", "2001"), ("2002", None)]
+
+
+def test_a_begin_at_the_first_timestamp_is_not_an_unknown_begin():
+    columns = np.array([[0, 0, 1, 0, 2], [0, 0, 2, OPEN, 2]]).T.copy()
+    facts = Facts(*columns)
+    assert facts.is_interval.tolist() == [True, False]
+    assert facts.is_half_open.tolist() == [False, True]
+
+
+@given(ROWS)
+def test_every_fact_is_of_exactly_one_kind(rows):
+    facts = table(rows)
+    kinds = [facts.is_event, facts.is_interval, facts.is_half_open, facts.is_static]
+    assert (np.sum(kinds, axis=0) == 1).all()

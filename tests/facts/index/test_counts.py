@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from knowwhen.facts.counts import COUNTED, REACHES, Counts
+from knowwhen.facts.index.counts import COUNTED, REACHES, Counts
 from knowwhen.facts.table import OPEN, Facts
 
 E, P, T = 4, 2, 5
@@ -13,7 +13,7 @@ POSITIONS = np.array([10, 11, 12, 17, 30])
 
 
 def counts_of(rows):
-    return Counts(Facts(*np.array(rows, np.int64).reshape(-1, 5).T.copy()), E, P, POSITIONS)
+    return Counts(Facts(*np.array(rows, np.int64).reshape(-1, 5).T.copy()), P, POSITIONS)
 
 
 def holds(begin, end, t, reach=0):
@@ -107,6 +107,6 @@ def test_a_fact_does_not_count_itself(rows, data):
 def test_without_facts_or_times_there_is_nothing_to_count():
     query = [np.array([i]) for i in (0, 0, 1, 0)]
     assert not counts_of([]).of(*query).any()
-    timeless = Counts(Facts(*(np.array([i]) for i in (0, 0, 1, OPEN, OPEN))), E, P, np.empty(0, np.int64))
+    timeless = Counts(Facts(*(np.array([i]) for i in (0, 0, 1, OPEN, OPEN))), P, np.empty(0, np.int64))
     assert not timeless.of(*query).any()
     assert timeless.of(*(np.array([i]) for i in (2, 0, 1, 0)))[0, COUNTED.index("p o ever")] == 1

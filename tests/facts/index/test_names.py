@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowwhen.facts.lookup import Lookup, Match, normalise
+from knowwhen.facts.index.names import Lookup, Match, normalise
 
 NAMES = [
     "François Mitterrand",

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowwhen.errors import BadRequest
-from knowwhen.facts.history import History, Lags
+from knowwhen.facts.index.history import History, Lags
 from knowwhen.facts.table import OPEN, Facts
 
 LAGS = Lags((1, 3, 7))
@@ -17,7 +17,7 @@ def facts_of(*rows):
 
 
 def history_of(*rows, entities=4, predicates=2, positions=range(100), **options):
-    return History(facts_of(*rows), entities, predicates, np.array(positions), lags=LAGS, **options)
+    return History(facts_of(*rows), entities, predicates, np.array(positions, np.int64), lags=LAGS, **options)
 
 
 def found(history, s, t):

@@ -8,10 +8,9 @@ from typing import Literal
 import numpy as np
 
 from knowwhen.errors import BadRequest
-from knowwhen.facts.ranges import ranges, spread
-from knowwhen.facts.table import OPEN, Bools, Facts, Ints
-
-FAR = 1 << 40  # beyond every position on a time axis
+from knowwhen.facts.index.ranges import ordered, ranges, spread
+from knowwhen.facts.index.spans import FAR, SpanIndex
+from knowwhen.facts.table import Bools, Facts, Ints
 
 
 @dataclass(frozen=True)
@@ -91,32 +90,26 @@ class History:
     ) -> None:
         self.lags, self.predicates, self.entities, self.positions, self.by = lags, predicates, entities, positions, by
         both = Facts.concatenate(facts, facts.reciprocal(predicates))
-        begin, end = (_positions(column, positions, open) for column, open in ((both.begin, -FAR), (both.end, FAR)))
-        anchor = np.where(begin > -FAR, begin, end)  # FAR itself for facts without time
-        owner, owners = (both.subject, entities) if by == "subject" else (both.predicate, 2 * predicates)
-        order = np.lexsort((anchor, owner))
-        if by == "predicate":
-            order = order[anchor[order] < FAR]
-        if cap is not None:
-            order = order[_within(owner[order], anchor[order] == FAR, cap)]
+        owners, owner = (entities, both.subject) if by == "subject" else (2 * predicates, both.predicate)
+        kept = _kept(owner, both.is_static, 0 if by == "predicate" else cap)
+        both, owner = both[kept], owner[kept]
+        self._index = SpanIndex((owner,), both.begin, both.end, positions=positions, by="anchor")
+        order = self._index.order
         # What is looked at for every fact of every question is kept in 32 bits: half the memory to go through.
         self.subject, self.predicate, self.object = (
             column[order].astype(np.int32) for column in (both.subject, both.predicate, both.object)
         )
-        self.begin, self.end, self.anchor, self.owner = begin[order], end[order], anchor[order], owner[order]
-        self.fact = order % max(1, len(facts))  # its row in the facts given
+        # Positions on the time axis, FAR away where unknown; the anchor of facts without time is FAR itself.
+        self.begin, self.end, self.anchor = self._index.begin, self._index.end, self._index.time
+        self.owner = owner[order]
+        self.fact = kept[order] % max(1, len(facts))  # its row in the facts given
         self.static = self.anchor == FAR
         self._any_static = bool(self.static.any())
         self.are_events = bool((self.begin == self.end).all())  # all of them, so ends need not be looked at
-        dated = self.owner[~self.static]
-        self._stop = np.searchsorted(self.owner, np.arange(owners), side="right")
-        self._start = self._stop - np.bincount(self.owner, minlength=owners)
-        self._dated = self._start + np.bincount(dated, minlength=owners)  # where the undated begin
-        # By owner and anchor in one number: positions are shifted to count from 1, and FAR is folded next to them.
-        self._low = int(positions[0]) - 1 if len(positions) else 0
-        self._span = int(positions[-1]) - self._low + 2 if len(positions) else 2
-        self._begin, self._end = (_short(column, self._low, self._span) for column in (self.begin, self.end))
-        self._key = self.owner * self._span + np.minimum(self.anchor - self._low, self._span - 1)
+        every = np.arange(owners)
+        self._start, self._stop = self._index.places((every,))
+        self._dated = self._index.between((every,), every * 0 - FAR, every * 0 + FAR)[1]  # where the undated begin
+        self._begin, self._end = (self._short(column) for column in (self.begin, self.end))
         self._count_partners(owners)
         self.reach = self._reach(owners, window, cap)  # by owner
         for array in vars(self).values():
@@ -128,33 +121,32 @@ class History:
 
     def _count_partners(self, owners: int) -> None:
         """Numbers each owner's objects from 0, so that what is said of one adds up in a place of its own."""
-        pair, inverse = np.unique(self.owner * self.entities + self.object, return_inverse=True)
-        self.partner = (pair % self.entities).astype(np.int32)
-        self.partner_stop = np.searchsorted(pair, np.arange(1, owners + 1) * self.entities)
+        never = np.zeros(len(self), np.int64)  # all at one time, so that they stay in order
+        self._pairs = SpanIndex((self.owner, self.object.astype(np.int64)), never, never)
+        order, starts = self._pairs.order, self._pairs.starts
+        number, first = np.repeat(np.arange(len(starts) - 1), np.diff(starts)), order[starts[:-1]]
+        self.partner = self.object[first]
+        self.partner_stop = np.searchsorted(self.owner[first], np.arange(owners), side="right")
         self.partner_start = np.concatenate([[0], self.partner_stop[:-1]])
-        self.partner_number = (inverse - self.partner_start[self.owner]).astype(np.int32)
-        self._by_pair = np.argsort(inverse, kind="stable")
-        self._pairs, self._pair_stop = pair, np.cumsum(np.bincount(inverse, minlength=len(pair)))
+        self.partner_number = np.empty(len(self), np.int32)
+        self.partner_number[order] = number - self.partner_start[self.owner[order]]
 
     def _reach(self, owners: int, window: int | None, cap: int | None) -> Ints:
         """How far each owner's facts may lie from a time to be found for it."""
-        widest = self._span if window is None else window
+        widest = self._index.width if window is None else window
         reach = np.full(owners, widest)
         busy = np.flatnonzero(self._dated - self._start > (cap or FAR))
         while len(busy):
             rows, places = ranges(self._start[busy], self._dated[busy])
             owner = busy[rows]
             # The fullest stretch of 2w + 1 units is one that begins with a fact.
-            last = np.minimum(self.anchor[places] + 2 * reach[owner], self._low + self._span - 2)
-            held = np.searchsorted(self._key, self._key_at(owner, last), side="right") - places
+            begin = self.anchor[places]
+            held = self._index.between((owner,), begin, begin + 2 * reach[owner])[1] - places
             fullest = np.zeros(owners, np.int64)
             np.maximum.at(fullest, owner, held)
             busy = busy[(fullest[busy] > (cap or FAR)) & (reach[busy] > 0)]
             reach[busy] //= 2
         return reach
-
-    def _key_at(self, owner: Ints, position: Ints) -> Ints:
-        return owner * self._span + np.clip(position - self._low, 0, self._span - 2)
 
     def around(self, owner: Ints, t: Ints) -> tuple[Ints, Ints]:
         """Pairs (row of the batch, place in the history) of what is found for owners at times; T means undated."""
@@ -175,22 +167,15 @@ class History:
         """The places of owners' facts with a time that are near a time: from, and up to."""
         where, undated = self.at(t)
         reach = self.reach[owner]
-        first = np.searchsorted(self._key, self._key_at(owner, where - reach), side="left")
-        last = np.searchsorted(self._key, self._key_at(owner, where + reach), side="right")
+        first, last = self._index.between((owner,), where - reach, where + reach)
         # A question without time sees all of an owner's facts, or none where these would be too many.
         first = np.where(undated, self._start[owner], first)
-        return first, np.where(undated, np.where(reach < self._span, first, self._dated[owner]), last)
+        return first, np.where(undated, np.where(reach < self._index.width, first, self._dated[owner]), last)
 
     def between(self, owner: Ints, o: Ints) -> tuple[Ints, Ints]:
         """Pairs (row of the batch, place in the history) of all facts of owners with objects, at any time."""
-        pair = owner * self.entities + o
-        number = np.searchsorted(self._pairs, pair)
-        found = number < len(self._pairs)
-        found[found] = self._pairs[number[found]] == pair[found]
-        stop = np.where(found, self._pair_stop[np.minimum(number, len(self._pairs) - 1)], 0) if len(self) else 0 * o
-        start = np.where(found & (number > 0), self._pair_stop[number - 1], 0) if len(self) else 0 * o
-        rows, numbers = ranges(start, stop)
-        return rows, self._by_pair[numbers]
+        rows, places = self._pairs.of((owner, o))
+        return rows, self._pairs.order[places]
 
     def at(self, t: Ints) -> tuple[Ints, Bools]:
         """Where timestamps lie, and which are none: the row of undated facts, T."""
@@ -202,7 +187,7 @@ class History:
     def lag(self, rows: Ints, places: Ints, t: Ints) -> Ints:
         """The class of the distance from the times of rows, in order, to facts: 0 inside a span, else to its end."""
         where, undated = self.at(t)
-        at = spread(_short(where, self._low, self._span), rows)
+        at = spread(self._short(where), rows)
         found = self._begin[places] - at  # how far the begin lies after the time
         if not self.are_events:
             found = np.maximum(found, 0) + np.minimum(self._end[places] - at, 0)
@@ -217,8 +202,14 @@ class History:
         """Whether facts are within their owner's reach of times."""
         where, undated = self.at(t)
         reach = self.reach[self.owner[places]]
-        near = np.where(undated, reach >= self._span, np.abs(self.anchor[places] - where) <= reach)
+        near = np.where(undated, reach >= self._index.width, np.abs(self.anchor[places] - where) <= reach)
         return np.asarray(near | self.static[places])
+
+    def _short(self, column: Ints) -> Ints:
+        """Positions from the first, in 32 bits where the axis is that short; FAR is beyond it on either side."""
+        low, width = self._index.low, self._index.width
+        wide = np.clip(column - low, -2 * width, 2 * width)
+        return wide.astype(np.int32) if width < 1 << 28 else wide
 
     def is_left_out(  # (n,), or (n, 2P) without p
         self, rows: Ints, places: Ints, s: Ints, p: Ints | None, lag: Ints
@@ -244,22 +235,11 @@ class History:
         return found
 
 
-def _positions(column: Ints, positions: Ints, open: int) -> Ints:
-    """Where begins or ends lie, `open` where they are unknown."""
-    if not len(positions):
-        return np.full(len(column), open)
-    return np.where(column == OPEN, open, positions[np.maximum(column, 0)])
-
-
-def _short(column: Ints, low: int, span: int) -> Ints:
-    """Positions counted from `low`, in 32 bits where the axis is that short; FAR is beyond it on either side."""
-    wide = np.clip(column - low, -2 * span, 2 * span)
-    return wide.astype(np.int32) if span < 1 << 28 else wide
-
-
-def _within(owner: Ints, static: Bools, cap: int) -> Bools:
-    """All but the facts without time that are not among the first `cap` of their owner."""
-    places = np.arange(len(owner))
-    first = np.full(int(owner.max(initial=0)) + 1, len(owner))
-    np.minimum.at(first, owner[static], places[static])
-    return np.asarray(~static | (places - first[owner] < cap))
+def _kept(owner: Ints, static: Bools, cap: int | None) -> Ints:
+    """The rows of all but the facts without time that are not among the first `cap` of their owner."""
+    if cap is None or not static.any():
+        return np.arange(len(owner))
+    keep, rows = np.ones(len(owner), np.bool_), np.flatnonzero(static)
+    owners, place = ordered(owner[rows])
+    keep[rows[place[np.arange(len(rows)) - np.searchsorted(owners, owners) >= cap]]] = False
+    return np.flatnonzero(keep)

@@ -1,0 +1,67 @@
+"""How many facts there are about an answer: of it alone, with the subject, under the predicate; at a time or ever."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from knowwhen.facts.index.spans import FAR, Key, SpanIndex
+from knowwhen.facts.table import Facts, Ints
+
+REACHES = (0, 7)  # in units of the time axis
+COUNTED = (
+    *(f"{about} within {reach}" for reach in REACHES for about in ("o", "p o", "s o", "s p o")),
+    *("o ever", "p o ever", "s o ever", "s p o ever", "o p s ever", "s ever", "s p ever"),
+)
+"""What the columns of `Counts.of` count, for a question (s, p, ?, t) and its answer o."""
+
+
+class Counts:
+    """Facts counted by what they hold and when, from both sides; immutable.
+
+    A fact of the asked subject with the asked predicate that holds at the asked time is never counted: it may be what
+    is asked for. So a training fact does not count itself. Of an entity with itself nothing is counted.
+    """
+
+    def __init__(self, facts: Facts, predicates: int, positions: Ints) -> None:
+        """`positions` (T,) are where the timestamps lie on the time axis."""
+        self.predicates, self._positions = predicates, positions
+        apart = facts[facts.subject != facts.object]
+        both = Facts.concatenate(apart, apart.reciprocal(predicates))
+        s, p, o = both.subject, both.predicate, both.object
+        self._entity, self._role, self._meeting, self._fact = (
+            SpanIndex(key, both.begin, both.end, positions=positions) for key in ((s,), (s, p), (s, o), (s, o, p))
+        )
+
+    def of(self, s: Ints, p: Ints, o: Ints, t: Ints) -> Ints:  # (n, COUNTED)
+        """The counts for answers o to questions (s, p, ?, t); t = T asks without time."""
+        inverse = (p + self.predicates) % (2 * self.predicates)
+        # Without time it is before all times, where only what has no begin holds.
+        at = np.append(self._positions, -FAR)[np.minimum(t, len(self._positions))]
+        about = [  # o itself and what it does, the pair and the very fact
+            _Found(self._entity, (o,)),
+            _Found(self._role, (o, inverse)),
+            _Found(self._meeting, (s, o)),
+            _Found(self._fact, (s, o, p)),
+        ]
+        of_subject = [_Found(self._entity, (s,)), _Found(self._role, (s, p))]
+        asked, asked_of_subject = about[3].near(at, 0), of_subject[1].near(at, 0)
+        columns = [found.near(at, reach) - asked for reach in REACHES for found in about]
+        columns += [found.ever - asked for found in about]
+        columns.append(self._fact.count((s, o, inverse)))
+        columns += [found.ever - asked_of_subject for found in of_subject]
+        return np.asarray(np.stack(columns, axis=-1) * (s != o)[:, None])
+
+
+class _Found:
+    """Keys whose facts were counted once, to be counted at several times."""
+
+    def __init__(self, index: SpanIndex, key: Key) -> None:
+        self.ever = index.count(key)
+        self._index, self._some = index, np.flatnonzero(self.ever)  # often few: the rest is not looked for again
+        self._key = [column[self._some] for column in key]
+
+    def near(self, at: Ints, reach: int) -> Ints:
+        """How many hold within a distance of times."""
+        found, at = np.zeros(len(at), np.int64), at[self._some]
+        found[self._some] = self._index.count_holding(self._key, at - reach, at + reach)
+        return found

@@ -1,0 +1,94 @@
+"""What is known to be true: the answers of questions at a time, and the spans of facts."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from knowwhen.facts.index.spans import SpanIndex
+from knowwhen.facts.table import Facts, Ints
+
+
+class KnownFacts:
+    """Facts found by any two or three of subject, predicate and object; immutable.
+
+    What a question needs is indexed when it is first asked.
+    """
+
+    def __init__(self, facts: Facts, predicates: int, timestamps: int | None = None) -> None:
+        """`timestamps` is the number T of the time axis; without it, the last one that occurs is its end."""
+        self.facts, self._predicates = facts, predicates
+        occurring = int(max(facts.begin.max(initial=-1), facts.end.max(initial=-1))) + 1
+        self._timestamps = occurring if timestamps is None else timestamps
+
+    def objects(self, s: Ints, p: Ints, t: Ints | None = None) -> tuple[Ints, Ints]:
+        """Pairs (row of the batch, true object) at time t, or at any time where t is None; p + P asks for subjects.
+
+        An object whose spans overlap may come twice: the pairs are for `scores[rows, objects] = -inf`.
+        """
+        rows, places = _found(self._by_side, (s, p), t)
+        return rows, self._objects[places]
+
+    def predicates(self, s: Ints, o: Ints, t: Ints | None = None) -> tuple[Ints, Ints]:
+        """Pairs (row of the batch, true predicate) at time t, or at any time where t is None; some may come twice."""
+        rows, places = _found(self._by_pair, (s, o), t)
+        return rows, self.facts.predicate[self._by_pair.order[places]]
+
+    def times(self, s: Ints, p: Ints, o: Ints) -> tuple[Ints, Ints, Ints]:
+        """Row of the batch, first and last timestamp of each span of (s, p, o).
+
+        An open end reaches to that of the axis. A static fact says nothing of when, and is left out.
+        """
+        index = self._by_fact
+        rows, places = index.of((s, p, o))
+        return rows, np.maximum(index.begin[places], 0), np.minimum(index.end[places], self._timestamps - 1)
+
+    def with_subject(self, s: int, p: int) -> Facts:
+        """The facts (s, p, ?)."""
+        return self.facts[_rows(self._by_side, s, p)]
+
+    def with_object(self, p: int, o: int) -> Facts:
+        """The facts (?, p, o)."""
+        return self.facts[_rows(self._by_side, o, p + self._predicates) - len(self.facts)]
+
+    def between(self, s: int, o: int) -> Facts:
+        """The facts (s, ?, o)."""
+        return self.facts[_rows(self._by_pair, s, o)]
+
+    def of(self, s: int, p: int, o: int) -> Facts:
+        """The facts (s, p, o), one for each of their spans."""
+        about = self.with_subject(s, p)
+        return about[about.object == o]
+
+    @cached_property
+    def _by_side(self) -> SpanIndex:
+        """Every fact twice: by (s, p), and behind all of these, by (o, p + P)."""
+        both = Facts.concatenate(self.facts, self.facts.reciprocal(self._predicates))
+        return SpanIndex((both.subject, both.predicate), both.begin, both.end)
+
+    @cached_property
+    def _objects(self) -> Ints:
+        """The answers at the places of `_by_side`."""
+        objects = np.concatenate([self.facts.object, self.facts.subject])[self._by_side.order]
+        objects.setflags(write=False)
+        return objects
+
+    @cached_property
+    def _by_pair(self) -> SpanIndex:
+        return SpanIndex((self.facts.subject, self.facts.object), self.facts.begin, self.facts.end)
+
+    @cached_property
+    def _by_fact(self) -> SpanIndex:
+        dated = self.facts[~self.facts.is_static]
+        return SpanIndex((dated.subject, dated.predicate, dated.object), dated.begin, dated.end)
+
+
+def _found(index: SpanIndex, key: tuple[Ints, Ints], t: Ints | None) -> tuple[Ints, Ints]:
+    return index.of(key) if t is None else index.holding(key, t)
+
+
+def _rows(index: SpanIndex, *key: int) -> Ints:
+    """The rows of one key, as they were given."""
+    _, places = index.of([np.array([column]) for column in key])
+    return np.sort(index.order[places])
