@@ -23,6 +23,7 @@ LAYERS = [
     "query",
     "plotting",
     "trained",
+    "tuning",
     "reproduction",
     "serve",
     "cli",
