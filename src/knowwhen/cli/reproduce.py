@@ -3,41 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from knowwhen.cli.output import Json, errors
+from knowwhen.errors import BadRequest
 
 RUNS = Path("runs/reproduce")
 
 
-class Table(StrEnum):
-    TABLE2 = "table2"
-    HISTORY = "history"
-    TABLE3 = "table3"
-    PARAMS = "params"
-    STDDEV = "stddev"
-    WIKIDATA = "wikidata"
-    FIGURE1 = "figure1"
-    FIGURE2 = "figure2"
-
-
 def reproduce(
-    table: Annotated[Table, typer.Argument(help="Which table or figure.")] = Table.TABLE2,
+    table: Annotated[
+        str, typer.Argument(help="params, table2, evidence, stddev, table3, figure1, figure2 or wikidata.")
+    ] = "table2",
     dataset: Annotated[
         list[str] | None,
-        typer.Option("--dataset", help="icews14, icews05-15, yago15k, for history also wikidata12k; repeatable."),
+        typer.Option("--dataset", help="icews14, icews05-15, yago15k, for evidence also wikidata12k; repeatable."),
     ] = None,
     model: Annotated[
         list[str] | None,
         typer.Option(
             "--model",
-            help="complex, tcomplex, tntcomplex, pair-history; of history unioncomplex[+evidence[+weighing]].",
+            help="complex, tcomplex, tntcomplex, pair-counts; of evidence unioncomplex[+evidence[+correction]].",
         ),
     ] = None,
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Runs of each row, with seeds 0, 1, …")] = 1,
@@ -59,42 +48,28 @@ def reproduce(
     """
     from knowwhen.cli.train import Shown
     from knowwhen.evaluation.report import table as aligned
-    from knowwhen.reproduction import experiments, figures, paper, report, results
+    from knowwhen.reproduction import report, results
+    from knowwhen.reproduction.table import Request
 
-    is_history = table is Table.HISTORY
-    datasets = dataset or list(experiments.HISTORY_DATASETS if is_history else paper.DATASETS)
-    models = model or list(experiments.HISTORY_MODELS if is_history else paper.MODELS)
-    experiments.check_names("dataset", datasets, experiments.HISTORY_DATASETS if is_history else paper.DATASETS)
-    paper_models = (*paper.MODELS, experiments.BASELINE)
-    experiments.check_names("model", models, experiments.HISTORY_MODELS if is_history else paper_models)
-    first = (dataset or ["icews14"])[0]
+    asked = report.table_named(table)
+    request = asked.complete(Request(dataset or (), model or (), seeds, large, epochs))
     runs = runs if epochs is None else runs / f"epochs{epochs}"
-    plans: dict[Table, Callable[[], list[experiments.Experiment]]] = {
-        Table.TABLE2: lambda: experiments.table2(datasets, models, seeds, large, epochs),
-        Table.STDDEV: lambda: experiments.table2(datasets, ["tntcomplex"], max(seeds, 2), large, epochs),
-        Table.HISTORY: lambda: experiments.history(datasets, models, seeds, epochs),
-        Table.TABLE3: lambda: experiments.table3(first, epochs),
-        Table.FIGURE1: lambda: experiments.figure1(first, epochs),
-        Table.FIGURE2: lambda: experiments.figure2(epochs),
-        Table.WIKIDATA: lambda: experiments.wikidata(epochs),
-        Table.PARAMS: list,
-    }
-    plan = plans[table]()
+    plan = asked.plan(request)
     for i, experiment in enumerate(plan if not only_report else ()):
         errors.print(f"{i + 1}/{len(plan)} {experiment.name}")
         results.run(experiment, runs, Shown())
     found = results.read_all(runs)
-    rows = report.params_rows() if table is Table.PARAMS else report.TABLES[table][1](found)
     if out is not None:
-        out.write_text(report.results_page(found), encoding="utf-8")  # figures may fail, this is kept
-        out.write_text(report.results_page(found, figures.draw_all(runs, out.parent)), encoding="utf-8")
-    if table in figures.DRAW:
+        report.write_page(found, out)
+    if asked.figure:
         figure = figure or runs / f"{table}.svg"
-        figures.DRAW[table](runs, figure, first)
+        if not asked.draw(found, request.datasets[0], figure):
+            raise BadRequest(f"no results to draw: run `knowwhen reproduce {table}` without --only-report first")
         errors.print(f"drawn: {figure}")
+    here = asked.of(found)
+    rows = asked.rows(here)
     if as_json:
-        kept = {Table.STDDEV: Table.TABLE2, Table.FIGURE1: Table.TABLE3}.get(table, table)
-        here = [asdict(r) for r in found if r.table == kept]
-        print(json.dumps({"rows": [dict(zip(rows[0], row, strict=True)) for row in rows[1:]], "results": here}))
+        shown = [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
+        print(json.dumps({"rows": shown, "results": [result.to_dict() for result in here]}))
         return
     print("\n".join(aligned(rows)))

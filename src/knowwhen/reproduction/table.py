@@ -1,0 +1,89 @@
+"""What a table is: a plan of experiments, and rows, a figure and a note made of their results."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from knowwhen.errors import BadRequest
+from knowwhen.plotting.figures import save
+from knowwhen.reproduction.experiments import Experiment, Setting
+from knowwhen.reproduction.results import Result, those
+from knowwhen.tuning.space import Point
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Row = Sequence[str]
+
+
+@dataclass(frozen=True)
+class Request:
+    """Which part of a table, and how long its runs are."""
+
+    datasets: Sequence[str] = ()
+    models: Sequence[str] = ()
+    seeds: int = 1
+    large: bool = False
+    epochs: int | None = None
+
+    def length(self, default: int | None = None) -> Point:
+        """The epochs that were asked for, or the table's, or nothing where the recipe says it."""
+        epochs = self.epochs or default
+        return {} if epochs is None else {Setting.EPOCHS: epochs}
+
+    def command(self, table: str, data: str = "", model: str = "", seed: int = 0, *, large: bool = False) -> str:
+        """The line that makes one experiment of a table, with no more others than the seeds before it."""
+        options = {"--dataset": data, "--model": model, "--seeds": seed and seed + 1, "--epochs": self.epochs}
+        given = [f" {name} {value}" for name, value in options.items() if value]
+        return f"knowwhen reproduce {table}{''.join(given)}{' --large' if large else ''}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table or figure of `knowwhen reproduce` and of the page of results."""
+
+    name: str
+    title: str
+    plan: Callable[[Request], Sequence[Experiment]]
+    rows: Callable[[Sequence[Result]], list[Row]]  # the first is the header
+    datasets: Sequence[str] = ()
+    models: Sequence[str] = ()
+    if_asked: Sequence[str] = ()  # those of them that are left out unless they are asked for
+    shows: Sequence[str] = ()  # the tables whose results it shows, where these are not its own
+    figure: Callable[[Sequence[Result]], Figure | None] | None = None  # of one dataset; None: nothing to draw
+    note: Callable[[Sequence[Result]], str] | None = None
+
+    def complete(self, request: Request) -> Request:
+        """The request with this table's names where it has none; refuses others."""
+        datasets = self._names("dataset", request.datasets, self.datasets)
+        return replace(request, datasets=datasets, models=self._names("model", request.models, self.models))
+
+    def _names(self, kind: str, wanted: Sequence[str], known: Sequence[str]) -> Sequence[str]:
+        for name in wanted:
+            if name not in known:
+                raise BadRequest(f"{self.name} has no {kind} {name!r}; it has {', '.join(known) or 'none to choose'}")
+        return wanted or [name for name in known if name not in self.if_asked]
+
+    def of(self, results: Sequence[Result]) -> list[Result]:
+        """The results that it shows."""
+        return [r for r in results if r.table in (self.shows or (self.name,))]
+
+    def draw(self, results: Sequence[Result], data: str, path: Path) -> bool:
+        """Draws the figure of a dataset into a file; False where it has none, or nothing was run for it."""
+        figure = self.figure(those(self.of(results), data=data)) if self.figure else None
+        if figure is not None:
+            save(figure, path)
+        return figure is not None
+
+
+def spread(values: Sequence[float]) -> str:
+    """The mean, and the standard deviation where there are several."""
+    return f"{statistics.mean(values):.4f}" + (f" ± {statistics.stdev(values):.4f}" if len(values) > 1 else "")
+
+
+def number(value: float | None) -> str:
+    return "" if value is None else f"{value:.4f}"
