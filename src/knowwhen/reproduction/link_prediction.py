@@ -35,10 +35,9 @@ def plan_table2(request: Request) -> list[Experiment]:
 
 
 def _training(request: Request, data: str, model: str, seed: int) -> Experiment:
-    row = model + ("-x10" if request.large else "")
-    recipe = f"lacroix2020-{model}-{data}" + ("-x10" if request.large else "")
-    command = request.command("table2", data, model, seed, large=request.large)
-    return Experiment("table2", row, data, request.length(), command, seed, recipe=recipe)
+    size, command = "-x10" if request.large else "", request.command("table2", data, model, seed, large=request.large)
+    recipe = f"lacroix2020-{model}-{data}{size}"
+    return Experiment("table2", model + size, data, request.length(), command, seed, recipe=recipe)
 
 
 def _counting(request: Request, data: str, model: str, seed: int) -> Experiment:
