@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from knowwhen.errors import RunError
-from knowwhen.reproduction.experiments import Entry, Experiment, Measured
 from knowwhen.files import write_whole
+from knowwhen.reproduction.experiments import Entry, Experiment, Measured
 from knowwhen.training.session import TrainingProgress
 from knowwhen.tuning.study import Trial, check_point
 
