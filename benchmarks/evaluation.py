@@ -18,10 +18,12 @@ from pathlib import Path
 import torch
 
 import knowwhen as kw
+from knowwhen.chunks import even_slices
 from knowwhen.evaluation import Protocol, ask, rank_objects
-from knowwhen.evaluation.ranking import Room, ScoreTiles, batches
+from knowwhen.evaluation.ranking import Room, ScoreTiles
 from knowwhen.facts.table import Facts
-from knowwhen.models import MODELS, Sizes
+from knowwhen.models import Sizes, Specification, build
+from knowwhen.models.scores import Product
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -31,13 +33,13 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def measure(data: kw.Dataset, model_name: str, rank: int, protocol: Protocol, repetitions: int) -> dict[str, object]:
-    sizes = Sizes(len(data.entities), len(data.predicates), len(data.timeline))
-    model = MODELS[model_name](sizes, rank).initialise(torch.Generator().manual_seed(0))
+    sizes = Sizes.of(data)
+    model = build(Specification(model_name, sizes, {"rank": rank})).initialise(torch.Generator().manual_seed(0))
     facts, known = Facts.concatenate(data.valid, data.test), data.known
     count = len(ask(facts, sizes, protocol))
-    candidates = model.candidates().detach()
+    candidates = model.decomposition.entity_rows().detach()
     room = Room.of(model)
-    rows = [rows.stop - rows.start for rows in batches(count, room.batch)]
+    rows = [rows.stop - rows.start for rows in even_slices(count, room.batch)]
     query = torch.randn(max(rows), candidates.shape[1])
     scores = torch.empty(max(rows), len(candidates))
     wide = {b: scores[:b] for b in set(rows)}
@@ -48,10 +50,10 @@ def measure(data: kw.Dataset, model_name: str, rank: int, protocol: Protocol, re
 
     def tiled_product() -> None:
         for b in rows:
-            ScoreTiles.product(query[:b], candidates, room, model.name)
+            ScoreTiles.made(Product(query[:b], candidates), room, model.name)
 
     def evaluate() -> None:
-        rank_objects(model, facts, ask(facts, sizes, protocol), known, protocol)
+        rank_objects(model, ask(facts, sizes, protocol), known, protocol)
 
     times = [(seconds(product), seconds(tiled_product), seconds(evaluate)) for _ in range(repetitions + 1)][1:]
     # The faster of two layouts is the limit; a busy neighbour only adds, so the least of each is compared as well.

@@ -24,13 +24,14 @@ from knowwhen.facts.dates import Granularity
 from knowwhen.facts.table import Facts
 from knowwhen.facts.timeline import Timeline
 from knowwhen.facts.vocabulary import Vocabulary
-from knowwhen.models import Sizes, TemporalModel, model_named
+from knowwhen.models import Sizes, Specification, TemporalModel, build
 from knowwhen.query import answer, read_question
 
 
 def random_world(sizes: Sizes, rank: int, facts: int) -> tuple[TemporalModel, Dataset]:
     """A model with random rows, and as many random facts to be told as known."""
-    model = model_named("tntcomplex")(sizes, rank).initialise(torch.Generator().manual_seed(0))
+    spec = Specification("tntcomplex", sizes, {"rank": rank})
+    model = build(spec).initialise(torch.Generator().manual_seed(0))
     rng = np.random.default_rng(0)
     begin = rng.integers(0, sizes.timestamps, facts)
     columns = [rng.integers(0, size, facts) for size in (sizes.entities, sizes.predicates, sizes.entities)]
@@ -53,7 +54,7 @@ def measure(model: TemporalModel, dataset: Dataset, repeat: int, batch: int) -> 
     rows = [(f"{s:07}", f"{p:07}", "?", labels[t]) for s, p, _, t, _ in facts.rows().tolist()]
     questions = [read_question(dataset, *row) for row in rows]
     answer(model, dataset, questions[:1])  # builds the indexes
-    table = model.candidates().detach()
+    table = model.decomposition.entity_rows().detach()
     taken: dict[str, list[float]] = {"question": [], "reading": []}
     for row in rows[:repeat]:
         taken["question"].append(seconds(lambda row=row: answer(model, dataset, [read_question(dataset, *row)])))

@@ -14,6 +14,7 @@ import argparse
 import json
 import statistics
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,11 +23,11 @@ import torch
 import knowwhen as kw
 from benchmarks.softmax import limit_jobs, peak_bytes, seconds_in_turns
 from knowwhen.facts.table import Facts, Ints
-from knowwhen.models import Sizes, TemporalModel, model_named
+from knowwhen.models import Background, Sizes, TemporalModel, build
 from knowwhen.models.memory import keep_pages
 from knowwhen.training.config import Config, read_config
-from knowwhen.training.loop import TrainingFacts, optimizer_for
-from knowwhen.training.objective import Batch, Objective, total
+from knowwhen.training.loop import Learner, TrainingFacts
+from knowwhen.training.objective import Batch, Objective
 
 
 def random_facts(entities: int) -> tuple[Facts, Sizes]:
@@ -47,19 +48,12 @@ def batches(facts: TrainingFacts, size: int) -> Iterator[Batch]:
         epoch += 1
 
 
-def steps_of(model: TemporalModel, facts: Facts, config: Config) -> Callable[[], None]:
+def steps_of(model: TemporalModel, facts: Facts, config: Config) -> Callable[[], object]:
     """A training step, on other facts with every call."""
-    model.initialise(torch.Generator().manual_seed(0))
-    optimizer = optimizer_for(model, config)
+    learner = Learner(model.initialise(torch.Generator().manual_seed(0)), config)
     objective = Objective.of(config)
     stream = batches(TrainingFacts(facts, model.sizes), config.training.batch_size)
-
-    def step() -> None:
-        optimizer.zero_grad()
-        total(objective.terms(model, next(stream))).backward()
-        optimizer.step()
-
-    return step
+    return lambda: learner.step(objective, next(stream))
 
 
 def measure(
@@ -67,20 +61,18 @@ def measure(
 ) -> dict[str, object]:
     """With positions on the time axis, steps with evidence as well."""
     keep_pages()  # as training does
-    model = model_named(config.model.name)(sizes, config.model.rank)
+    spec = config.specification(sizes)
+    model = build(replace(spec, evidence={}))
     step = steps_of(model, facts, config)
-    b, (E, d) = config.training.batch_size, model.candidates().shape
+    b, (E, d) = config.training.batch_size, model.decomposition.entity_rows().shape
     step()  # before the limit's buffers: peak memory is that of training
     step()
     peak = peak_bytes()
     dtype = torch.bfloat16 if config.training.precision == "bf16" else torch.float32
     jobs = {"step": step, **limit_jobs(b, E, d, dtype)}
     if positions is not None:
-        evident = model_named(config.model.name)(sizes, config.model.rank)
-        for term in config.model.evidence:
-            evident.add_evidence(term, config.evidence.settings_of(term))
-        evident.recall(facts, positions)
-        jobs["evident"] = steps_of(evident, facts, config)
+        background = Background(facts, positions, np.zeros((len(positions), 3), np.int64))
+        jobs["evident"] = steps_of(build(spec).recall(background), facts, config)
     taken = seconds_in_turns(jobs, repeat)
     steps, with_evidence = taken.pop("step"), taken.pop("evident", None)
     summaries = {"median": statistics.median, "min": min}
@@ -123,7 +115,7 @@ def main() -> None:
             "model.rank": options.rank,
             "training.precision": options.precision,
             "training.batch_size": options.batch,
-            "evidence.window": options.window,
+            "evidence.pair_history.window": options.window,
             "evidence.dropout": options.dropout,
             "model.evidence": options.evidence,
         },
@@ -133,7 +125,7 @@ def main() -> None:
         facts, sizes = random_facts(options.entities)
     else:
         dataset = kw.load(options.data)
-        sizes = Sizes(len(dataset.entities), len(dataset.predicates), len(dataset.timeline))
+        sizes = Sizes.of(dataset)
         facts = dataset.train
         positions = dataset.timeline.positions if options.evidence else None
     print(json.dumps(measure(facts, sizes, config, options.repeat, positions)))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import typer
 
 from knowwhen.cli.main import app
+from knowwhen.models import MODELS
 from knowwhen.training.config import recipes, settings
 
 FOLDER = Path(__file__).parent
@@ -43,16 +44,53 @@ def row(parameter: object) -> str:
 
 
 def settings_page() -> str:
+    names = [name for name, model in MODELS.items() if model.__module__.startswith("knowwhen.")]
+    by_model = {name: settings(name) for name in names}
+    shared = {key: values for key, values in by_model[names[0]].items() if key not in own_options(names[0])}
+    terms = {key: values for key, values in shared.items() if key.count(".") > 1}
     lines = ["# Settings\n\n", NOTE, "In TOML under `[section]`, on the command line as `--set section.key=value`.\n\n"]
-    lines += ["| setting | default | allowed | meaning |\n|---|---|---|---|\n"]
-    for name, values in settings().items():
-        lines.append(f"| `{name}` | `{values['default']}` | {allowed(values)} | {values['description']} |\n")
+    lines += table({key: values for key, values in shared.items() if key not in terms})
+    lines += [
+        "\n## Models\n\n",
+        "Options that belong to the chosen model; [models.md](models.md) says what each model is.\n\n",
+    ]
+    lines += ["| setting | models | default | allowed | meaning |\n|---|---|---|---|---|\n"]
+    for (key, rest), models in models_by_option(by_model).items():
+        shown = "all" if models == names else ", ".join(f"`{name}`" for name in models)
+        lines.append(f"| `{key}` | {shown} | {rest} |\n")
+    lines += [
+        "\n## Evidence terms\n\n",
+        "Options of each term in `model.evidence`; [evidence.md](evidence.md) has more.\n\n",
+    ]
+    lines += table(terms)
     lines += ["\n## Recipes\n\n", "Named author-year-model-dataset; `--recipe NAME` takes one, `--set` changes it.\n\n"]
     lines += [f"- `{name}`\n" for name in recipes()]
     return "".join(lines)
 
 
-def allowed(values: dict[str, object]) -> str:
+def table(found: Mapping[str, Mapping[str, object]]) -> list[str]:
+    rows = [f"| `{key}` | {described(values)} |\n" for key, values in found.items()]
+    return ["| setting | default | allowed | meaning |\n|---|---|---|---|\n", *rows]
+
+
+def described(values: Mapping[str, object]) -> str:
+    return f"`{values['default']}` | {allowed(values)} | {values['description']}"
+
+
+def own_options(model: str) -> list[str]:
+    return [f"model.{field}" for field in MODELS[model].Options.model_fields]
+
+
+def models_by_option(by_model: Mapping[str, Mapping[str, Mapping[str, object]]]) -> dict[tuple[str, str], list[str]]:
+    """The models that have each option; two that differ in default or meaning are two options."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for name, values in by_model.items():
+        for key in own_options(name):
+            found.setdefault((key, described(values[key])), []).append(name)
+    return found
+
+
+def allowed(values: Mapping[str, object]) -> str:
     if "enum" in values:
         return ", ".join(str(value) for value in values["enum"])
     bounds = {"minimum": "from {}", "exclusiveMinimum": "above {}", "maximum": "to {}", "exclusiveMaximum": "below {}"}

@@ -8,8 +8,18 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: the tests run sid
 
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
+import torch
 from hypothesis import HealthCheck, settings
+
+from knowwhen.facts.dataset import Dataset
+from knowwhen.facts.dates import Granularity
+from knowwhen.facts.table import OPEN, Facts
+from knowwhen.facts.timeline import Timeline
+from knowwhen.facts.vocabulary import Vocabulary
+from knowwhen.models import Background, Sizes, Specification, build
 
 settings.register_profile("knowwhen", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("knowwhen")
@@ -34,3 +44,58 @@ def own_cache(tmp_path, monkeypatch):
     """Downloads and look-ups by name never touch the user's cache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("KNOWWHEN_DATA", raising=False)
+
+
+# A small world with facts of all kinds, and models of it with random scores.
+ENTITIES = ["Ada", "Bob", "Cy", "Dora", "Eve", "Finn", "Gus"]
+PREDICATES = ["knows", "leads", "likes"]
+YEARS = [2000, 2001, 2002, 2003, 2004, 2006]
+TRAIN = [
+    (0, 1, 1, 0, 2),
+    (0, 1, 2, 3, OPEN),
+    (0, 1, 1, 5, 5),
+    (0, 0, 3, OPEN, OPEN),
+    (4, 1, 1, 1, 1),
+    (5, 2, 6, OPEN, 3),
+]
+VALID = [(0, 2, 1, 2, 3), (6, 1, 2, 4, 4), (0, 0, 5, OPEN, OPEN)]
+TEST = [(3, 2, 0, 0, 5)]
+
+
+class World:
+    @staticmethod
+    def dataset(train=TRAIN, valid=VALID, years=YEARS) -> Dataset:
+        labels = pl.DataFrame({"key": ["Ada", "Gus"], "label": ["Ada Lovelace", "Gus"]})
+        facts = [Facts(*np.array(rows, np.int64).reshape(-1, 5).T.copy()) for rows in (train, valid, TEST)]
+        return Dataset(
+            "small",
+            Vocabulary.of("entity", pl.Series(ENTITIES), labels=labels),
+            Vocabulary.of("predicate", pl.Series(PREDICATES)),
+            Timeline(Granularity.YEAR, np.array(years, np.int64)),
+            *facts,
+        )
+
+    @staticmethod
+    def model(name="tntcomplex", undated_row=False, seed=0, rank=3, evidence=(), corrected=False):
+        sizes = Sizes(len(ENTITIES), len(PREDICATES), len(YEARS), undated_row)
+        spec = Specification(name, sizes, {"rank": rank}, dict(evidence), corrected)
+        model = build(spec).initialise(torch.Generator().manual_seed(seed)).recall(Background.of(World.dataset()))
+        with torch.no_grad():
+            for table in model.parameters():
+                table.mul_(100)  # scores far enough apart that probabilities differ
+        return model.double().eval()
+
+    @staticmethod
+    def naive(model, s, p, o, t) -> np.ndarray:
+        """X at all combinations of the given ids; None means all of that mode, without inverse predicates."""
+        sizes = model.sizes
+        ranges = zip((s, p, o, t), (sizes.entities, sizes.predicates, sizes.entities, sizes.timestamps), strict=True)
+        grids = torch.meshgrid(*(torch.arange(n) if i is None else torch.tensor([i]) for i, n in ranges), indexing="ij")
+        with torch.no_grad():
+            scores = model.score(*(grid.flatten() for grid in grids))
+        return scores.reshape(grids[0].shape).squeeze().numpy()
+
+
+@pytest.fixture(scope="session")
+def world():
+    return World

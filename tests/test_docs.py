@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from knowwhen.models import MODELS
+from knowwhen.training.config import settings
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -43,3 +46,28 @@ def test_every_page_is_linked_from_the_index():
         page.name for page in (ROOT / "docs").glob("*.md") if page.name != "README.md" and page.name not in index
     ]
     assert missing == []
+
+
+def test_models_page_has_a_row_for_every_model_with_its_formula_and_options():
+    page = (ROOT / "docs" / "models.md").read_text(encoding="utf-8").split("\n## ")[0]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("| `")]
+    written = {name.strip("`"): (formula, re.findall(r"`(\w+)`", own)) for name, formula, _, own in rows}
+    own = {name: model for name, model in MODELS.items() if model.__module__.startswith("knowwhen.")}
+    assert written == {
+        name: (model.formula, [field for field in model.Options.model_fields if field != "rank"])
+        for name, model in own.items()
+    }
+
+
+def test_settings_page_says_which_models_have_an_option():
+    page = generator().settings_page()
+    assert "| `model.rank` | all |" in page
+    assert "| `model.norm` | `transe` |" in page
+    for name in (name for name in settings() if name.count(".") > 1 or not name.startswith("model.")):
+        assert page.count(f"| `{name}` |") == 1
+
+
+def test_no_page_uses_an_old_name():
+    old = r"weighing|evidence\.held_out|evidence\.(window|width|lags|cap|context_\w+|predicate_window)\b|history-icews"
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+        assert re.findall(old, page.read_text(encoding="utf-8")) == [], page.name

@@ -13,14 +13,17 @@ from knowwhen.facts.vocabulary import Vocabulary
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from knowwhen.plotting import plot
+    from knowwhen.models import Decomposition, register
+    from knowwhen.plotting.plot import plot
     from knowwhen.trained import TrainedModel, open, train
 
 # Imported from these on first use: loading data and `--help` stay quick.
 _NEED_TORCH = {
+    "Decomposition": "knowwhen.models",
     "TrainedModel": "knowwhen.trained",
     "open": "knowwhen.trained",
     "plot": "knowwhen.plotting",
+    "register": "knowwhen.models",
     "train": "knowwhen.trained",
 }
 
@@ -35,6 +38,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "Dataset",
+    "Decomposition",
     "Facts",
     "KnownFacts",
     "KnowwhenError",
@@ -46,5 +50,6 @@ __all__ = [
     "load",
     "open",
     "plot",
+    "register",
     "train",
 ]

@@ -7,6 +7,7 @@ KnowwhenError
 ├── NotFound            something asked for by name
 │   ├── UnknownName     an entity or predicate that the vocabulary does not hold
 │   ├── UnknownDataset  neither a known name, a folder nor a file
+│   ├── UnknownModel    a model that is not registered, or whose code may not be run
 │   └── TimeOutside     a time that the timeline does not cover
 ├── BadRequest          a request that contradicts itself or the data
 ├── NonFiniteScores     a model whose scores are not numbers: its training diverged
@@ -60,6 +61,10 @@ class UnknownName(NotFound):
 
 
 class UnknownDataset(NotFound):
+    pass
+
+
+class UnknownModel(NotFound):
     pass
 
 

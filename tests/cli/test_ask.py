@@ -138,7 +138,7 @@ def test_why_in_a_file_of_questions(knowwhen, with_evidence, tmp_path):
 def test_why_without_evidence_is_a_note(knowwhen, run):
     done = knowwhen("ask", run, "France", "has president", "?", "2012", "--why")
     assert done.returncode == 0
-    assert done.stdout.splitlines()[-1].startswith("the model has no evidence: all of a score is the decomposition's")
+    assert done.stdout.splitlines()[-1].startswith("the model has no evidence, so a score is all decomposition")
 
 
 def test_export_writes_embeddings_and_answers(knowwhen, run, tmp_path):

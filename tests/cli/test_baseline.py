@@ -11,7 +11,7 @@ def test_json_has_the_numbers_the_protocol_and_the_weights(knowwhen):
     assert values["count"] == 100
     assert 0 < values["hits@1"] < values["mrr"] < values["hits@10"] <= 1
     assert values["protocol"]["filter"] == "time"
-    assert (values["baseline"], values["split"], values["window"]) == ("pair-history", "valid", 20)
+    assert (values["baseline"], values["split"], values["window"]) == ("pair-counts", "valid", 20)
     assert sum(values["weights"].values()) == pytest.approx(1)
     assert set(values["groups"]["support"]) <= {"same_time", "other_time", "none"}
     assert done.stderr == ""

@@ -8,38 +8,26 @@ import torch
 from hypothesis import strategies as st
 
 from knowwhen.facts.table import OPEN, Facts
-from knowwhen.models import Sizes, TemporalModel
+from knowwhen.models import Sizes
+from knowwhen.models.scores import Matrix
 
 
-class TensorModel(TemporalModel):
+class TensorModel:
     """X[s, p, o, t] as given: whatever the scores are to be."""
 
     name = "tensor"
+    device = torch.device("cpu")
     temporal = True
-    formula = "X"
 
     def __init__(self, X: torch.Tensor, undated_row: bool = False) -> None:  # (E, 2P, E, T + undated row)
         E, P2, _, T = X.shape
-        super().__init__(Sizes(E, P2 // 2, T - undated_row, undated_row), 0)
-        self.X = X
+        self.sizes, self.X = Sizes(E, P2 // 2, T - undated_row, undated_row), X
 
-    @classmethod
-    def table_shapes(cls, sizes, rank):
-        return {}
+    def objects(self, s, p, t):
+        return Matrix(self.X[s, p, :, t])
 
-    def query(self, s, p, t):
-        return self.X[s, p, :, t]
-
-    def candidates(self):
-        return torch.eye(self.sizes.entities, dtype=self.X.dtype)
-
-    def score_objects(self, s, p, t):
-        return self.X[s, p, :, t].clone()
-
-    def score_timestamps(self, s, p, o):
-        return self.X[s, p, o, : self.sizes.timestamps].clone()
-
-    predicate_scores = factors = separate_factors = None
+    def times(self, s, p, o):
+        return Matrix(self.X[s, p, o, : self.sizes.timestamps])
 
 
 def table(*rows: tuple[int, int, int, int, int]) -> Facts:

@@ -7,9 +7,10 @@ import torch
 import knowwhen as kw
 from knowwhen.errors import BadRequest
 from knowwhen.evaluation import Protocol, evaluate, evaluate_times, rank_report, time_report
-from knowwhen.evaluation.evaluate import sample_facts, seen_entities
-from knowwhen.evaluation.report import table
-from knowwhen.models import MODELS, Sizes
+from knowwhen.evaluation.evaluate import seen_entities
+from knowwhen.evaluation.questions import sample_facts
+from knowwhen.models import Sizes, Specification, build
+from knowwhen.text import table
 
 
 @pytest.fixture(scope="module")
@@ -19,8 +20,8 @@ def leaders():
 
 @pytest.fixture(scope="module")
 def model(leaders):
-    sizes = Sizes(len(leaders.entities), len(leaders.predicates), len(leaders.timeline))
-    return MODELS["tntcomplex"](sizes, 4).initialise(torch.Generator().manual_seed(0))
+    spec = Specification("tntcomplex", Sizes.of(leaders), {"rank": 4})
+    return build(spec).initialise(torch.Generator().manual_seed(0))
 
 
 def test_a_split_is_evaluated_under_the_default_protocol(leaders, model):
@@ -85,7 +86,7 @@ def test_the_report_has_the_protocol_beside_the_numbers(leaders, model):
 
 
 def test_the_report_says_where_ties_matter(leaders, model):
-    constant = MODELS["tntcomplex"](model.sizes, 1)
+    constant = build(Specification("tntcomplex", model.sizes, {"rank": 1}))
     with torch.no_grad():
         for values in constant.parameters():
             values.zero_()

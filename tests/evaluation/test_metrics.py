@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowwhen.errors import BadRequest
-from knowwhen.evaluation import Protocol, Queries, Ranks, ask, summarise
+from knowwhen.evaluation import Protocol, Ranks, ask, summarise
 from knowwhen.evaluation.metrics import RankScores, group_rows
 from knowwhen.facts.table import OPEN
 from knowwhen.models import Sizes
@@ -29,7 +29,7 @@ def ranked(tools):
         rng = np.random.default_rng(draw(st.integers(0, 99)))
         better, equal = (rng.integers(0, 20, len(queries)) for _ in range(2))
         unseen = (rng.random(len(facts)) < 0.3)[queries.fact]
-        return Ranks(queries, facts, better, equal, unseen, protocol)
+        return Ranks(queries, better, equal, unseen, protocol)
 
     return draw_ranks()
 
@@ -40,7 +40,7 @@ def ranks_of(tools, better, equal, protocol=None, **columns):
     facts = columns.pop("facts", None) or tools.table(*[(0, 0, 0, 0, 0)] * n)
     queries = ask(facts, SIZES, Protocol(directions="objects"))
     unseen = np.array(columns.pop("unseen", [False] * n))
-    return Ranks(queries, facts, np.array(better), np.array(equal), unseen, protocol or Protocol(directions="objects"))
+    return Ranks(queries, np.array(better), np.array(equal), unseen, protocol or Protocol(directions="objects"))
 
 
 def test_three_ranks_by_hand(tools):
@@ -62,7 +62,7 @@ def test_the_mean_over_a_span_is_the_mean_of_reciprocal_ranks_and_hits(tools):
     facts = tools.table((0, 0, 1, 0, 1), (0, 0, 1, 3, 3))
     protocol = Protocol(times="all", directions="objects")
     queries = ask(facts, SIZES, protocol)  # the first fact at 0 and 1, the second at 3
-    metrics = summarise(Ranks(queries, facts, np.array([0, 3, 1]), np.zeros(3), np.zeros(3, bool), protocol))
+    metrics = summarise(Ranks(queries, np.array([0, 3, 1]), np.zeros(3), np.zeros(3, bool), protocol))
     assert metrics.mrr == pytest.approx(((1 + 1 / 4) / 2 + 1 / 2) / 2)
     assert metrics.hits_at_1 == pytest.approx((1 / 2 + 0) / 2)
     assert metrics.count == 2
@@ -128,6 +128,5 @@ def test_metrics_are_json_with_their_protocol(tools):
 
 def test_no_facts_are_an_error(tools):
     ranks = ranks_of(tools, [0], [0])
-    empty = Queries(*(getattr(ranks.queries, f.name)[:0] for f in fields(Queries)))
     with pytest.raises(BadRequest, match="there are no facts to evaluate"):
-        summarise(replace(ranks, queries=empty))
+        summarise(replace(ranks, questions=ranks.questions[:0]))

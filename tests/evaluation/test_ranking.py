@@ -11,10 +11,10 @@ from numpy.testing import assert_array_equal
 
 from knowwhen.errors import BadRequest, NonFiniteScores
 from knowwhen.evaluation import Protocol, ask, rank_objects, ranking
-from knowwhen.evaluation.queries import count_queries
+from knowwhen.evaluation.questions import count_questions
 from knowwhen.facts.index.known import KnownFacts
 from knowwhen.facts.table import OPEN, Facts
-from knowwhen.models import MODELS, Sizes
+from knowwhen.models import MODELS, Sizes, Specification, build
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Case:
     def ranks(self, facts: Facts | None = None, **changes):
         protocol = replace(self.protocol, **changes)
         facts = self.facts if facts is None else facts
-        return rank_objects(self.model, facts, ask(facts, self.model.sizes, protocol), self.known, protocol)
+        return rank_objects(self.model, ask(facts, self.model.sizes, protocol), self.known, protocol)
 
 
 @pytest.fixture(scope="session")
@@ -55,7 +55,7 @@ def cases(tools):
         if name == "tensor":
             shape = (sizes.entities, 2 * sizes.predicates, sizes.entities, sizes.timestamps + sizes.undated_row)
             return tools.TensorModel(torch.randint(-1, 2, shape, generator=generator).float(), sizes.undated_row)
-        model = MODELS[name](sizes, 2)
+        model = build(Specification(name, sizes, {"rank": 2})).eval()
         with torch.no_grad():
             for values in model.parameters():
                 values.copy_(torch.randint(-1, 2, values.shape, generator=generator))
@@ -78,7 +78,7 @@ def true_at(facts: Facts, P: int, s: int, p: int, t: int | None, T: int) -> set[
 def naive_rank(case: Case, s: int, p: int, o: int, t: int) -> float:
     """The place of the answer when the answer and its rivals are sorted by score."""
     sizes, protocol = case.model.sizes, case.protocol
-    scores = case.model.score_objects(*(torch.tensor([x]) for x in (s, p, t)))[0].tolist()
+    scores = case.model.objects(*(torch.tensor([x]) for x in (s, p, t))).whole()[0].tolist()
     known = Facts.concatenate(case.facts, case.others)
     out = set()
     if protocol.filter != "raw":
@@ -92,7 +92,7 @@ def test_ranks_are_those_of_a_sort(cases):
     @given(cases)
     def run(case):
         ranks = case.ranks()
-        q = ranks.queries
+        q = ranks.questions
         naive = [naive_rank(case, *ids) for ids in zip(*(c.tolist() for c in (q.s, q.p, q.o, q.t)), strict=True)]
         assert_array_equal(ranks.rank(), naive)
 
@@ -103,7 +103,7 @@ def test_queries_are_counted_before_they_are_asked(cases):
     @given(cases)
     def run(case):
         asked = ask(case.facts, case.model.sizes, case.protocol)
-        assert count_queries(case.facts, case.model.sizes, case.protocol) == len(asked)
+        assert count_questions(case.facts, case.model.sizes, case.protocol) == len(asked)
 
     run()
 
@@ -126,10 +126,10 @@ def test_twice_is_once_and_changes_nothing(cases):
     @given(cases)
     def run(case):
         known, queries = case.known, ask(case.facts, case.model.sizes, case.protocol)
-        first, again = (rank_objects(case.model, case.facts, queries, known, case.protocol) for _ in range(2))
+        first, again = (rank_objects(case.model, queries, known, case.protocol) for _ in range(2))
         assert_array_equal(first.better, again.better)
         assert_array_equal(first.equal, again.equal)
-        assert_array_equal(first.queries.t, case.ranks().queries.t)
+        assert_array_equal(first.questions.t, case.ranks().questions.t)
 
     run()
 
@@ -140,7 +140,7 @@ def test_a_fact_ranks_the_same_alone(cases):
         together = case.ranks(times="all")
         for row in range(len(case.facts)):
             alone = case.ranks(case.facts[row : row + 1], times="all")
-            assert_array_equal(together.rank()[together.queries.fact == row], alone.rank())
+            assert_array_equal(together.rank()[together.questions.fact == row], alone.rank())
 
     run()
 
@@ -148,7 +148,7 @@ def test_a_fact_ranks_the_same_alone(cases):
 def test_a_fact_is_asked_inside_its_span_and_weighs_one(cases):
     @given(cases)
     def run(case):
-        queries, sizes = case.ranks().queries, case.model.sizes
+        queries, sizes = case.ranks().questions, case.model.sizes
         for row, (_, _, _, begin, end) in enumerate(case.facts.rows().tolist()):
             static = begin == end == OPEN
             first, last = max(begin, 0), end if end != OPEN else sizes.timestamps - 1
@@ -189,8 +189,8 @@ def by_hand(tools):
 def test_three_facts_computed_by_hand(by_hand, filter, expected):
     model, facts, known = by_hand
     protocol = Protocol(filter=filter, directions="objects", times="all")
-    ranks = rank_objects(model, facts, ask(facts, model.sizes, protocol), known, protocol)
-    assert [ranks.rank()[ranks.queries.fact == row].tolist() for row in range(3)] == expected
+    ranks = rank_objects(model, ask(facts, model.sizes, protocol), known, protocol)
+    assert [ranks.rank()[ranks.questions.fact == row].tolist() for row in range(3)] == expected
 
 
 def test_subjects_are_asked_through_the_inverse_predicate(by_hand):
@@ -209,21 +209,21 @@ def test_scores_that_are_not_finite_are_an_error(by_hand, bad, where):
     model.X[0, 0, where, 0] = bad
     protocol = Protocol(times="all")
     with pytest.raises(NonFiniteScores, match="tensor gave scores that are not finite; lower the learning rate"):
-        rank_objects(model, facts, ask(facts, model.sizes, protocol), known, protocol)
+        rank_objects(model, ask(facts, model.sizes, protocol), known, protocol)
 
 
 def test_large_scores_are_not_mistaken_for_infinite_ones(by_hand):
     model, facts, known = by_hand
     model.X[0, 0, :, 0] = 3e38  # the sum is infinite
     protocol = Protocol(directions="objects")
-    ranks = rank_objects(model, facts[:1], ask(facts[:1], model.sizes, protocol), known, protocol)
+    ranks = rank_objects(model, ask(facts[:1], model.sizes, protocol), known, protocol)
     assert ranks.rank().tolist() == [1.5]
 
 
 def test_entities_that_training_never_saw_are_marked(by_hand):
     model, facts, known = by_hand
     queries, seen = ask(facts, model.sizes, Protocol()), np.array([True, True, False, True])
-    ranks = rank_objects(model, facts, queries, known, Protocol(), seen=seen)
+    ranks = rank_objects(model, queries, known, Protocol(), seen=seen)
     assert ranks.unseen.tolist() == [True, False, False] * 2
 
 
@@ -232,7 +232,7 @@ def test_progress_ends_with_all_queries(by_hand, monkeypatch):
     model, facts, known = by_hand
     calls = []
     queries = ask(facts, model.sizes, Protocol())
-    rank_objects(model, facts, queries, known, Protocol(), progress=lambda done, total: calls.append((done, total)))
+    rank_objects(model, queries, known, Protocol(), progress=lambda done, total: calls.append((done, total)))
     assert calls == [(2, 6), (4, 6), (6, 6)]
 
 

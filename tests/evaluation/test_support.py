@@ -48,7 +48,7 @@ def test_support_is_its_definition(cases):
     def run(case):
         sizes, protocol, train, facts, itself = case
         queries = ask(facts, sizes, protocol)
-        groups = supports(train, facts, queries, itself=itself)
+        groups = supports(train, queries, itself=itself)
         assert (np.sum(list(groups.values()), axis=0) == 1).all()  # a partition
         rows = facts.rows().tolist()
         for i, (fact, t) in enumerate(zip(queries.fact.tolist(), queries.t.tolist(), strict=True)):
@@ -69,7 +69,7 @@ def test_by_hand(tools):
         (0, 0, 2, 2, 2): "none",
     }
     facts = tools.table(*asked)
-    groups = supports(train, facts, ask(facts, SIZES, Protocol(directions="objects")))
+    groups = supports(train, ask(facts, SIZES, Protocol(directions="objects")))
     assert [[name for name, rows in groups.items() if rows[i]] for i in range(len(facts))] == [
         [name] for name in asked.values()
     ]
@@ -80,7 +80,7 @@ def test_both_directions_of_a_fact_have_the_same_support(cases):
     def run(case):
         sizes, protocol, train, facts, itself = case
         queries = ask(facts, sizes, protocol)
-        for rows in supports(train, facts, queries, itself=itself).values():
+        for rows in supports(train, queries, itself=itself).values():
             assert rows[queries.asks_subject].tolist() == rows[~queries.asks_subject].tolist()
 
     run()
@@ -89,6 +89,6 @@ def test_both_directions_of_a_fact_have_the_same_support(cases):
 def test_most_of_icews14_is_supported(real_data):
     data = kw.load(real_data("icews14"))
     sizes = Sizes(len(data.entities), len(data.predicates), len(data.timeline))
-    groups = supports(data.train, data.test, ask(data.test, sizes, Protocol()))
+    groups = supports(data.train, ask(data.test, sizes, Protocol()))
     shares = {name: rows.mean() for name, rows in groups.items()}
     assert shares == pytest.approx({"same_time": 0.42, "other_time": 0.43, "none": 0.15}, abs=0.01)

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from knowwhen.errors import BadRequest, DiskError, MissingExtra
+from knowwhen.evaluation import CalibrationReport
+from knowwhen.evaluation.reliability import Bin, Reliability, SlotReport
 from knowwhen.plotting import (
     answers_figure,
     plot,
@@ -21,8 +23,6 @@ from knowwhen.plotting import (
 )
 from knowwhen.plotting.figures import COLOURS, extent, spread
 from knowwhen.plotting.timestamps import principal_plane
-from knowwhen.query import CalibrationReport
-from knowwhen.query.calibration import Bin, Reliability, SlotReport
 
 MAGIC = {".svg": b"<?xml", ".png": b"\x89PNG", ".pdf": b"%PDF"}
 

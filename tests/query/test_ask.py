@@ -8,9 +8,14 @@ import pytest
 import torch
 from numpy.testing import assert_allclose
 
+from knowwhen import chunks
 from knowwhen.errors import BadDate, BadRequest, NonFiniteScores, TimeOutside, UnknownName
-from knowwhen.query import Calibration, ask, ask_batch, scoring
-from knowwhen.query.calibration import Fit
+from knowwhen.evaluation import Calibration
+from knowwhen.evaluation.calibration import Fit
+from knowwhen.evaluation.probabilities import log_normaliser
+from knowwhen.evaluation.questions import SLOTS
+from knowwhen.query import ask, ask_batch
+from knowwhen.query.scoring import largest
 
 ALL = 100
 SEEDS = range(3)
@@ -67,7 +72,7 @@ def test_predicates_are_ranked_without_their_inverses(world, seed):
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize("temperature", [1.0, 0.3, 4.0])
 def test_probabilities_of_all_candidates_sum_to_one(world, question, temperature):
-    fits = {slot: Fit(temperature, 0, 0, 1) for slot in scoring.SLOTS}
+    fits = {slot: Fit(temperature, 0, 0, 1) for slot in SLOTS}
     found = ask(world.model(), world.dataset(), *question, top=ALL, calibration=Calibration(fits, 0.5))
     probabilities = found.probabilities if question[3] == "?" else [a.probability for a in found]
     assert sum(probabilities) == pytest.approx(1)
@@ -101,7 +106,7 @@ def test_without_a_time_a_model_with_a_row_for_undated_facts_uses_it(world):
 def test_chunks_of_any_size_give_the_same(world, monkeypatch):
     rows = QUESTIONS * 3
     whole = ask_batch(world.model(), world.dataset(), rows, top=ALL)
-    monkeypatch.setattr(scoring, "SCORE_BYTES", 1)
+    monkeypatch.setattr(chunks, "SCORE_BYTES", 1)
     for one, other in zip(whole, ask_batch(world.model(), world.dataset(), rows, top=ALL), strict=True):
         if one.slot != "time":
             assert [a.key for a in one] == [a.key for a in other]
@@ -237,7 +242,7 @@ def test_a_batch_needs_its_columns(world):
 
 def test_a_diverged_model_does_not_answer(world):
     model = world.model()
-    model.entity.data[2] = np.nan
+    model.decomposition.u.weight.data[2] = np.nan
     for question in QUESTIONS[:1] + QUESTIONS[3:4]:
         with pytest.raises(NonFiniteScores, match="tntcomplex gave scores that are not finite"):
             ask(model, world.dataset(), *question)
@@ -275,7 +280,7 @@ def test_time_answers_print_and_convert(world):
 @pytest.mark.parametrize("top", [1, 3, 30])
 def test_the_largest_are_those_of_a_sort_also_where_blocks_are_left_out(n, top):
     scores = torch.randn(4, n, generator=torch.Generator().manual_seed(n))
-    best, places = scoring.largest(scores, top)
+    best, places = largest(scores, top)
     wanted = scores.sort(descending=True)
     assert torch.equal(best, wanted.values[:, :top])
     assert torch.equal(places, wanted.indices[:, :top])
@@ -283,6 +288,6 @@ def test_the_largest_are_those_of_a_sort_also_where_blocks_are_left_out(n, top):
 
 @pytest.mark.parametrize("cached_bytes", [1, 100, 1 << 20])
 def test_the_normaliser_is_the_same_in_parts(monkeypatch, cached_bytes):
-    monkeypatch.setattr(scoring, "CACHED_BYTES", cached_bytes)
+    monkeypatch.setattr(chunks, "CACHE_BYTES", cached_bytes)
     scores = torch.randn(7, 11, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    assert_allclose(scoring.log_normaliser(scores, 0.5, ""), np.log(np.exp(scores.numpy() / 0.5).sum(-1)))
+    assert_allclose(log_normaliser(scores, 0.5, ""), np.log(np.exp(scores.numpy() / 0.5).sum(-1)))

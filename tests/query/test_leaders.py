@@ -3,7 +3,7 @@
 import pytest
 
 import knowwhen as kw
-from knowwhen.query import calibrate
+from knowwhen.evaluation import calibrate
 
 
 @pytest.fixture(scope="module")

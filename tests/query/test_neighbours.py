@@ -18,7 +18,7 @@ def cosines(rows, i):
 def test_similar_entities_and_times_are_sorted_by_cosine(world):
     model, data = world.model(), world.dataset()
     found = similar(model, data, "Ada", top=3)
-    wanted = cosines(model.entity.detach().numpy(), 0)
+    wanted = cosines(model.decomposition.u.weight.detach().numpy(), 0)
     wanted[0] = -2
     order = np.argsort(-wanted)[:3]
     assert [n.key for n in found] == [data.entities.key(i) for i in order.tolist()]
@@ -34,9 +34,11 @@ def test_every_model_has_embeddings_with_names(world, name):
     model, data = world.model(name), world.dataset()
     frame = embeddings(model, data, "entities")
     assert frame["label"].to_list() == ["Ada Lovelace", "Bob", "Cy", "Dora", "Eve", "Finn", "Gus"]
-    assert_allclose(np.stack(frame["embedding"].to_numpy()), model.candidates().detach().numpy(), rtol=1e-6)
+    assert_allclose(
+        np.stack(frame["embedding"].to_numpy()), model.decomposition.entity_rows().detach().numpy(), rtol=1e-6
+    )
     assert embeddings(model, data, "predicates")["key"].to_list() == ["knows", "leads", "likes"]
-    if model.temporal:
+    if model.decomposition.time_axes():
         assert embeddings(model, data, "timestamps")["key"].to_list() == data.timeline.labels()
     else:
         with pytest.raises(BadRequest, match=f"{name} on small has no timestamps in its embedding"):
@@ -72,5 +74,5 @@ def test_mistakes_are_named(world, tmp_path):
 def test_a_row_of_zeros_is_like_nothing(world):
     model = world.model()
     with torch.no_grad():
-        model.entity[1] = 0
+        model.decomposition.u.weight[1] = 0
     assert all(n.similarity == 0 for n in similar(model, world.dataset(), "Bob"))

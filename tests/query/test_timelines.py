@@ -2,13 +2,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from knowwhen import chunks
 from knowwhen.errors import BadRequest, UnknownName
-from knowwhen.query import scoring, timeline
+from knowwhen.query import timeline
 
 
 @pytest.mark.parametrize("score_bytes", [1, 64 << 20])
 def test_scores_and_probabilities_along_time_are_those_of_the_tensor(world, monkeypatch, score_bytes):
-    monkeypatch.setattr(scoring, "SCORE_BYTES", score_bytes)
+    monkeypatch.setattr(chunks, "SCORE_BYTES", score_bytes)
     model = world.model()
     found = timeline(model, world.dataset(), "Ada", "leads", ["Cy", "Bob"], "2001..2004")
     scores = world.naive(model, 0, 1, None, None)  # (E, T)

@@ -1,13 +1,15 @@
 """What each table plans: experiments that exist, are runs of their own, and are made by the command they carry."""
 
 import shlex
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
 
 from knowwhen.cli.main import app
 from knowwhen.errors import BadRequest
-from knowwhen.models import Sizes, model_named
+from knowwhen.models import Sizes, build, model_named
+from knowwhen.models.budget import stored
 from knowwhen.reproduction import paper, penalties, results
 from knowwhen.reproduction.experiments import Setting, count_and_evaluate
 from knowwhen.reproduction.link_prediction import CORRECTED, EVIDENCE, TABLE2, WITHOUT_EPOCHS
@@ -103,11 +105,8 @@ def test_recipes_with_evidence_are_no_larger_than_tntcomplex_at_base_rank():
     }
     for data in paper.DATASETS:
         config = read_config(f"evidence-{data}")
-        model = model_named(config.model.name)(sizes[data], config.model.rank)
-        for term in config.model.evidence:
-            model.add_evidence(term, config.evidence.settings_of(term))
-        model.add_weighing()
-        budget = model_named("tntcomplex")(sizes[data], paper.RANKS[data]["tntcomplex"]).parameter_count()
+        model = build(replace(config.specification(sizes[data]), corrected=True))
+        budget = stored(model_named("tntcomplex"), sizes[data], paper.RANKS[data]["tntcomplex"])
         assert 0.97 * budget < model.parameter_count() <= budget
 
 

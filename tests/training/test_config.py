@@ -4,8 +4,8 @@ import pytest
 
 import knowwhen as kw
 from knowwhen.errors import BadRequest
-from knowwhen.models import MODELS
-from knowwhen.training.config import Config, ModelConfig, read_config, recipes, settings
+from knowwhen.models import MODELS, Sizes
+from knowwhen.training.config import Config, read_config, recipes, settings
 
 
 def test_overrides_win_over_the_recipe_and_both_over_defaults():
@@ -24,8 +24,8 @@ def test_a_config_written_as_toml_reads_back(tmp_path):
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("model.rnk=4", r"no setting 'model.rnk'; did you mean 'model.rank'\?"),
-        ("modl.rank=4", r"no setting 'modl.rank'; did you mean 'model.rank'\?"),
+        ("model.rnk=4", r"no setting 'model.rnk' of tntcomplex; did you mean 'model.rank'\?"),
+        ("modl.rank=4", r"no setting 'modl'; did you mean 'model'\?"),
         ("model.rank=0", "model.rank is 0: input should be greater than or equal to 1"),
         ("model.rank=big", "model.rank is 'big': input should be a valid integer"),
         ("training.learning_rate=0", "training.learning_rate is 0: input should be greater than 0"),
@@ -42,7 +42,7 @@ def test_settings_that_do_not_exist_or_fit(override, message):
 
 def test_typos_in_a_file_name_the_nearest_setting(tmp_path):
     (tmp_path / "c.toml").write_text("[model]\nrnk = 4\n")
-    with pytest.raises(BadRequest, match=r"no setting 'model.rnk'; did you mean 'model.rank'\?"):
+    with pytest.raises(BadRequest, match=r"no setting 'model.rnk' of tntcomplex; did you mean 'model.rank'\?"):
         read_config(tmp_path / "c.toml")
     (tmp_path / "c.toml").write_text("[model\n")
     with pytest.raises(BadRequest, match="cannot read"):
@@ -57,8 +57,25 @@ def test_every_setting_says_what_it_means():
 
 
 def test_every_model_can_be_chosen():
-    names = ModelConfig.model_json_schema()["properties"]["name"]["enum"]
-    assert sorted(names) == sorted(MODELS)
+    for name, model in MODELS.items():
+        config = read_config(None, {"model.name": name})
+        assert set(config.model.options) == set(model.Options.model_fields)
+        (spec,) = [config.specification(Sizes(2, 1, 1))]
+        assert (spec.model, spec.options) == (name, config.model.options)
+
+
+def test_options_belong_to_the_model_that_has_them():
+    assert read_config(None, ["model.name=transe", "model.norm=2"]).model.options["norm"] == 2
+    with pytest.raises(BadRequest, match=r"no setting 'model.norm' of tntcomplex"):
+        read_config(None, ["model.norm=2"])
+    with pytest.raises(
+        BadRequest, match=r"no setting 'evidence.context.widht'; did you mean 'evidence.context.width'\?"
+    ):
+        read_config(None, ["evidence.context.widht=2"])
+    with pytest.raises(BadRequest, match=r"no evidence term 'pair_histroy'; .*did you mean 'pair_history'\?"):
+        read_config(None, {"model.evidence": ["pair_histroy"]})
+    with pytest.raises(BadRequest, match="model is 3: input should be a valid dictionary"):
+        read_config(None, {"model": 3})
 
 
 @pytest.mark.parametrize("name", sorted(recipes()))

@@ -6,17 +6,17 @@ import torch
 from torch.nn.functional import cross_entropy
 from torch.testing import assert_close
 
-from knowwhen.facts.index.history import Lags
 from knowwhen.facts.table import Facts
-from knowwhen.models import EVIDENCE, MODELS, EvidenceSettings, Sizes
+from knowwhen.models import EVIDENCE, Background, Sizes, Specification, build
 from knowwhen.training.config import read_config
 from knowwhen.training.objective import Batch, Objective, total
 from knowwhen.training.regularizers import omega3, smoothness
 
 
-def case(name="tntcomplex", **overrides):
+def case(name="tntcomplex", evidence=(), **overrides):
     config = read_config(None, overrides)
-    model = MODELS[name](Sizes(6, 2, 4), 3).double()
+    terms = {term: {"lags": (1, 3)} for term in evidence}
+    model = build(Specification(name, Sizes(6, 2, 4), {"rank": 3}, terms)).double()
     for i, table in enumerate(model.parameters()):
         torch.nn.init.normal_(table, generator=torch.Generator().manual_seed(i))
     generator = torch.Generator().manual_seed(9)
@@ -29,10 +29,11 @@ def test_the_sum_of_all_terms_is_the_papers_objective():
     model, b, objective = case(
         **{"objective.time_weight": 0.5, "regularizer.embedding_weight": 0.2, "regularizer.time_weight": 0.3}
     )
-    objects = cross_entropy(model.score_objects(b.s, b.p, b.t), b.o)
+    objects = cross_entropy(model.objects(b.s, b.p, b.t).whole(), b.o)
     d = b.dated
-    times = cross_entropy(model.score_timestamps(b.s[d], b.p[d], b.o[d]), b.t[d], reduction="sum") / len(b)
-    penalties = 0.2 * omega3(model.factors(b.s, b.p, b.o, b.t)) + 0.3 * smoothness(model.timestamp, 3)
+    times = cross_entropy(model.times(b.s[d], b.p[d], b.o[d]).whole(), b.t[d], reduction="sum") / len(b)
+    penalties = 0.2 * omega3(model.decomposition.factors(b.s, b.p, b.o, b.t))
+    penalties = penalties + 0.3 * smoothness(model.decomposition.w(), 3)
     terms = objective.terms(model, b)
     assert_close(terms["objects"], objects)
     assert_close(terms["times"], 0.5 * times)
@@ -63,25 +64,13 @@ def test_a_batch_without_dated_facts_has_no_time_loss():
     assert "times" not in objective.terms(model, undated)
 
 
-def test_shared_lookups_change_no_gradient():
-    model, batch, objective = case(**{"objective.time_weight": 0.5})
-    total(objective.terms(model, batch)).backward()
-    shared = [table.grad.clone() for table in model.parameters()]
-    model.zero_grad()
-    total(objective._terms(model, batch)).backward()
-    for one, other in zip(shared, model.parameters(), strict=True):
-        assert_close(one, other.grad)
-    assert model._shared is None
-
-
 def test_dropout_learns_the_first_facts_of_a_batch_without_evidence():
-    model, b, objective = case(**{"evidence.dropout": 0.25})
+    model, b, objective = case(evidence=EVIDENCE, **{"evidence.dropout": 0.25})
     rows = np.array([(0, 0, 1, 2, 2), (2, 1, 3, 0, 0), (4, 0, 1, 3, 3)] * 2 + [(i, 1, 5 - i, 1, 1) for i in range(6)])
-    for term in EVIDENCE:
-        model.add_evidence(term, EvidenceSettings(Lags((1, 3)), 2)).double()
-        model.evidence[term].initialise(torch.Generator().manual_seed(1))
-    model.recall(Facts(*rows.T.copy()), np.arange(4))
-    alone = model.query(b.s, b.p, b.t) @ model.candidates().mT
-    together = model.score_objects(b.s, b.p, b.t)
+    for term in model.terms:
+        term.initialise(torch.Generator().manual_seed(1))
+    model.recall(Background(Facts(*rows.T.copy()), np.arange(4), np.zeros((4, 3))))
+    alone = model.decomposition.objects(b.s, b.p, b.t).whole()
+    together = model.objects(b.s, b.p, b.t).whole()
     assert not torch.isclose(alone, together).all(1)[:2].all()  # there is evidence to drop
     assert_close(objective.object_loss(model, b), cross_entropy(torch.cat([alone[:2], together[2:]]), b.o))

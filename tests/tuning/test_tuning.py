@@ -37,8 +37,8 @@ def test_a_point_is_trained_then_resumed_and_no_other_takes_its_folder(tmp_path)
     check_point("leaders", SMALL, folder)  # there is nothing yet
     first = train_point("leaders", "leaders", SMALL, folder)
     again = train_point("leaders", "leaders", SMALL, folder)
-    assert (first.model.rank, first.info()["epochs"]) == (4, 2)
-    assert again.history == first.history and len((folder / "timing.jsonl").read_text().splitlines()) == 2
+    assert (first.info()["rank"], first.info()["epochs"]) == (4, 2)
+    assert again.records == first.records and len((folder / "timing.jsonl").read_text().splitlines()) == 2
     check_point("leaders", {**SMALL, "training.threads": 1}, folder)  # changes no number
     with pytest.raises(
         RunError, match=r"run was run with other settings \(model.rank, training.epochs\); move it away"

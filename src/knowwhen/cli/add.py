@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from knowwhen.cli.data import Columns, Format, Rejects, SkipBad, parse_columns
+from knowwhen.cli.opening import AllowCode, Device, Run, open_run
 from knowwhen.cli.output import Json, errors, show
 
 
 def add(
-    run: Annotated[Path, typer.Argument(help="A run's folder, or a saved model's.")],
+    run: Run,
     facts: Annotated[str, typer.Argument(help="A file or folder of facts, as `knowwhen data import` reads them.")],
     format: Format = None,
     columns: Columns = None,
     skip_bad: SkipBad = False,
     rejects: Rejects = None,
+    device: Device = None,
+    allow_code: AllowCode = False,
     as_json: Json = False,
 ) -> None:
     """Add facts to a trained model without training: the next `ask` knows them, and uses them as evidence.
@@ -26,11 +28,9 @@ def add(
 
     Example: knowwhen add runs/leaders news.csv
     """
-    from knowwhen.trained import open as open_run
-
-    before = open_run(run)
+    before = open_run(run, device, allow_code)
     after = before.add(facts, format=format, columns=parse_columns(columns), skip_bad=skip_bad, rejects=rejects)
-    if not after.model.evidence_terms():
+    if not after.model.evidence:
         errors.print("this model was trained without evidence: added facts are known, but say nothing about others")
     report = {
         "run": str(run),

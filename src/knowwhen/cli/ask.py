@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from knowwhen.cli.opening import AllowCode, Device, Run, open_run
 from knowwhen.cli.output import Json
 from knowwhen.errors import BadRequest
 
@@ -18,7 +19,7 @@ Asked = Annotated[str | None, typer.Argument(help="A name or key, or ? (or _) fo
 
 
 def ask(
-    run: Annotated[Path, typer.Argument(help="A run's folder, or a saved model's.")],
+    run: Run,
     subject: Asked = None,
     predicate: Asked = None,
     object: Asked = None,
@@ -50,14 +51,14 @@ def ask(
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Also draw the answers to one question: .svg, .png or .pdf.")
     ] = None,
+    device: Device = None,
+    allow_code: AllowCode = False,
     as_json: Json = False,
 ) -> None:
     """Answer a question with ? in one place, or a file of them. Some shells need '?' in quotes; _ does as well.
 
     Example: knowwhen ask runs/leaders "United States" "has president" _ 2012
     """
-    from knowwhen.trained import open as open_run
-
     options = {"top": top, "novel": novel, "min_probability": min_probability, "explain": why}
     names = read_candidates(candidates)
     if batch is not None:
@@ -69,13 +70,19 @@ def ask(
             raise BadRequest("--batch takes its questions from a file and needs --out FILE for the answers")
         if why and out.suffix != ".jsonl":
             raise BadRequest(f"--why lists facts, for which {out.name!r} has no place; expected --out with .jsonl")
-        answer_file(open_run(run), batch, out, names, options, as_json)
+        answer_file(open_run(run, device, allow_code), batch, out, names, options, as_json)
         return
     if out is not None:
         raise BadRequest("--out is for the answers to --batch; use --json to keep the answers to one question")
     if object is None:
         raise BadRequest("a question needs SUBJECT, PREDICATE and OBJECT, one of them or TIME being ?")
-    show_answers(open_run(run), (subject, predicate, object, time), {**options, "candidates": names}, as_json, plot)
+    show_answers(
+        open_run(run, device, allow_code),
+        (subject, predicate, object, time),
+        {**options, "candidates": names},
+        as_json,
+        plot,
+    )
 
 
 def show_answers(

@@ -41,7 +41,7 @@ REASONS = pl.Struct(
         "decomposition": pl.Float64,
         "facts": pl.List(pl.Struct({**FACT, "keys": pl.List(pl.String), "value": pl.Float64})),
         "others": pl.Float64,
-        "weighing": pl.Float64,
+        "correction": pl.Float64,
         "time": pl.String,
         "note": pl.String,
     }

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from knowwhen.cli.opening import AllowCode, Device, Run, open_run
 from knowwhen.cli.output import Json, errors
 from knowwhen.cli.progress import count_progress
 from knowwhen.errors import BadRequest
@@ -25,7 +25,7 @@ Sample = Annotated[int | None, typer.Option("--sample", help="Evaluate that many
 
 
 def evaluate(
-    run: Annotated[Path, typer.Argument(help="A run's folder, or a saved model's.")],
+    run: Run,
     split: Split = "test",
     filter: Filter = "time",
     ties: Ties = "half",
@@ -42,6 +42,8 @@ def evaluate(
     with_added: Annotated[
         bool, typer.Option("--with-added", help="Use facts of `knowwhen add` as evidence; none of the split may be in.")
     ] = False,
+    device: Device = None,
+    allow_code: AllowCode = False,
     as_json: Json = False,
 ) -> None:
     """MRR, Hits@k and, on demand, time metrics of a model on a split, with the protocol beside the numbers.
@@ -49,16 +51,14 @@ def evaluate(
     Example: knowwhen evaluate runs/leaders --split test
     """
     from knowwhen.evaluation import Protocol
-    from knowwhen.evaluation.evaluate import sample_facts
-    from knowwhen.evaluation.queries import count_queries
+    from knowwhen.evaluation.questions import count_questions, sample_facts
     from knowwhen.evaluation.report import rank_report, time_report
-    from knowwhen.trained import open as open_run
 
     protocol = Protocol(filter, ties, directions, parse_times(times), seed)  # type: ignore[arg-type]
-    trained = open_run(run)
+    trained = open_run(run, device, allow_code)
     if trained.additions and not with_added:
         errors.print(f"{len(trained.dataset.added):,} facts were added after training; they are left out")
-    queries = count_queries(sample_facts(trained.dataset, split, sample, seed), trained.model.sizes, protocol)
+    queries = count_questions(sample_facts(trained.dataset, split, sample, seed), trained.model.sizes, protocol)
     scores = queries * trained.model.sizes.entities
     if scores > LARGE:
         errors.print(f"{queries:,} queries make {scores:.1e} scores; --sample 10000 measures as many facts")

@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
+from knowwhen.cli.opening import AllowCode, Device, Run, open_run
 from knowwhen.cli.output import Json, show
 from knowwhen.errors import BadRequest
 
 
 def export(
-    run: Annotated[Path, typer.Argument(help="A run's folder, or a saved model's.")],
+    run: Run,
     what: Annotated[
         str, typer.Option("--what", help="embeddings, or answers to the questions that a split's facts ask.")
     ] = "embeddings",
@@ -23,6 +24,8 @@ def export(
         Path | None, typer.Option("--out", help="A file: .parquet or .npz; for answers .parquet, .csv or .jsonl.")
     ] = None,
     top: Annotated[int, typer.Option("--top", help="Answers to each question.")] = 10,
+    device: Device = None,
+    allow_code: AllowCode = False,
     as_json: Json = False,
 ) -> None:
     """Write embeddings with their names, or ranked objects for all facts of a split, to a file.
@@ -33,9 +36,7 @@ def export(
         raise BadRequest("name a file to write: --out entities.parquet")
     if what not in ("embeddings", "answers"):
         raise BadRequest(f"--what is {what!r}; expected embeddings or answers")
-    from knowwhen.trained import open as open_run
-
-    trained = open_run(run)
+    trained = open_run(run, device, allow_code)
     if what == "embeddings":
         from knowwhen.query.neighbours import write_embeddings
 

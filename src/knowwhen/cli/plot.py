@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from knowwhen.cli.opening import AllowCode, Device, Run, open_run
 from knowwhen.cli.output import Json, show
 from knowwhen.errors import BadRequest
 
@@ -30,7 +31,7 @@ class Values(StrEnum):
 
 
 def plot(
-    run: Annotated[Path, typer.Argument(help="A run's folder, or a saved model's.")],
+    run: Run,
     kind: Annotated[Kind, typer.Argument(help="timeline, training, reliability or timestamps.")],
     names: Annotated[
         list[str] | None,
@@ -46,6 +47,8 @@ def plot(
         Values | None, typer.Option("--values", help="What a timeline shows; scores if left out.")
     ] = None,
     split: Annotated[str | None, typer.Option("--split", help="Of a reliability diagram; valid if left out.")] = None,
+    device: Device = None,
+    allow_code: AllowCode = False,
     as_json: Json = False,
 ) -> None:
     """Draw scores along time, how training went, how far probabilities can be believed, or the timestamps' embedding.
@@ -56,9 +59,8 @@ def plot(
         raise BadRequest("name a file for the figure: --out figure.svg")
     check_use(kind, {"names": names, "--span": span, "--values": values, "--split": split})
     from knowwhen.plotting import save
-    from knowwhen.trained import open as open_run
 
-    trained = open_run(run)
+    trained = open_run(run, device, allow_code)
     if kind is Kind.TIMELINE:
         figure = timeline(trained, names or [], span, values or Values.SCORE)
     else:
@@ -87,7 +89,7 @@ def figure_of_run(trained: TrainedModel, kind: Kind, split: str) -> Figure:
     from knowwhen.plotting import reliability_figure, timestamps_figure, training_figure
 
     if kind is Kind.TRAINING:
-        return training_figure(trained.history)
+        return training_figure(trained.records)
     if kind is Kind.RELIABILITY:
         return reliability_figure(trained.evaluate_calibration(split))
     rows = trained.embeddings("timestamps")

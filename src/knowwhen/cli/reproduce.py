@@ -47,9 +47,9 @@ def reproduce(
     Example: knowwhen reproduce table2 --dataset icews14 --model tntcomplex --seeds 2
     """
     from knowwhen.cli.train import Shown
-    from knowwhen.evaluation.report import table as aligned
     from knowwhen.reproduction import report, results
     from knowwhen.reproduction.table import Request
+    from knowwhen.text import table as aligned
 
     asked = report.table_named(table)
     request = asked.complete(Request(dataset or (), model or (), seeds, large, epochs))

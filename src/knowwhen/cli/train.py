@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from knowwhen.cli.opening import AllowCode, Device, Run, open_run
 from knowwhen.cli.output import Json, errors, show
 from knowwhen.errors import BadRequest
 
@@ -27,6 +28,7 @@ def train(
     ] = None,
     run: Annotated[Path | None, typer.Option("--run", help="The folder to keep the run in.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in that folder.")] = False,
+    allow_code: AllowCode = False,
     as_json: Json = False,
 ) -> None:
     """Learn a model from facts; Ctrl-C saves and stops, --resume goes on.
@@ -39,23 +41,22 @@ def train(
     if run is None:
         raise BadRequest("name a folder for the run: --run runs/first")
     overrides = dict(parse_override(text) for text in settings or ())
-    trained = train_model(data, recipe, run=run, resume=resume, overrides=overrides, progress=Shown())
-    last = trained.history[-1] if trained.history else {}
+    trained = train_model(
+        data, recipe, run=run, resume=resume, overrides=overrides, progress=Shown(), allow_code=allow_code
+    )
+    last = trained.records[-1] if trained.records else {}
     show(
-        {**trained.info(), **{k: v for k, v in last.items() if k not in ("valid", "weighed")}, "run": str(run)}, as_json
+        {**trained.info(), **{k: v for k, v in last.items() if k not in ("valid", "corrected")}, "run": str(run)},
+        as_json,
     )
 
 
-def info(
-    run: Annotated[Path, typer.Argument(help="A run's folder, or a saved model's.")], as_json: Json = False
-) -> None:
+def info(run: Run, device: Device = None, allow_code: AllowCode = False, as_json: Json = False) -> None:
     """What a run holds: model, size, data, how far it got and how good it is on valid.
 
     Example: knowwhen info runs/leaders
     """
-    from knowwhen.trained import open as open_run
-
-    show(open_run(run).info(), as_json)
+    show(open_run(run, device, allow_code).info(), as_json)
 
 
 class Shown:

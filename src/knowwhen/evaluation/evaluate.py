@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from knowwhen.errors import BadRequest, NonFiniteScores
+from knowwhen.errors import BadRequest
 from knowwhen.evaluation.baselines import Scores, TimeScorer, median_span, nearest_known
 from knowwhen.evaluation.metrics import Metrics, kinds_of, summarise
 from knowwhen.evaluation.protocol import Protocol
-from knowwhen.evaluation.queries import ask
+from knowwhen.evaluation.questions import ask, check_finite, sample_facts
 from knowwhen.evaluation.ranking import ObjectScorer, Progress, rank_objects
 from knowwhen.evaluation.support import supports
 from knowwhen.evaluation.times import TimeMetrics, TimeTask, is_closed
@@ -32,10 +32,9 @@ def evaluate(
     """The ranking metrics of a split, or of `sample` facts drawn from it with the protocol's seed."""
     protocol = protocol or Protocol()
     facts = sample_facts(dataset, split, sample, protocol.seed)
-    queries = ask(facts, model.sizes, protocol)
-    known = dataset.known
-    ranks = rank_objects(model, facts, queries, known, protocol, seen=seen_entities(dataset), progress=progress)
-    support = supports(dataset.train, facts, queries, itself=split == "train")
+    questions = ask(facts, model.sizes, protocol)
+    ranks = rank_objects(model, questions, dataset.known, protocol, seen=seen_entities(dataset), progress=progress)
+    support = supports(dataset.train, questions, itself=split == "train")
     return summarise(ranks, dataset.predicates.keys.to_list(), support)
 
 
@@ -74,30 +73,14 @@ def evaluate_times(
 
 def time_scorer(model: TemporalModel) -> TimeScorer:
     """The model's scores of all timestamps."""
-    device = model.candidates().device
 
     @torch.no_grad()
     def score(facts: Facts) -> Scores:
-        s, p, o = (torch.tensor(ids, device=device) for ids in (facts.subject, facts.predicate, facts.object))
-        scores = model.score_timestamps(s, p, o)
-        if not scores.isfinite().all():
-            raise NonFiniteScores(f"{model.name} gave scores that are not finite; lower the learning rate")
-        found: Scores = scores.float().cpu().numpy()
+        s, p, o = (torch.tensor(ids, device=model.device) for ids in (facts.subject, facts.predicate, facts.object))
+        found: Scores = check_finite(model.times(s, p, o).whole(), model.name).float().cpu().numpy()
         return found
 
     return score
-
-
-def sample_facts(dataset: Dataset, split: str, sample: int | None, seed: int) -> Facts:
-    """The facts of a split, or some of them, each as likely as any other, in their order."""
-    facts = dataset.facts(split)
-    if not len(facts):
-        raise BadRequest(f"{dataset.name} has no facts in {split}")
-    if sample is None or sample >= len(facts):
-        return facts
-    if sample < 1:
-        raise BadRequest(f"a sample of {sample} facts; expected at least 1")
-    return facts[np.sort(np.random.default_rng(seed).choice(len(facts), sample, replace=False))]
 
 
 def seen_entities(dataset: Dataset) -> Bools:  # (E,)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from knowwhen.evaluation.queries import Floats
+from knowwhen.evaluation.questions import Floats
 from knowwhen.facts.table import Ints
 
 ROUNDING = 1e-9  # a sum of probabilities may miss a threshold that it reaches in mathematics

@@ -10,7 +10,7 @@ import numpy as np
 
 from knowwhen.errors import BadRequest
 from knowwhen.evaluation.protocol import Protocol
-from knowwhen.evaluation.queries import Floats
+from knowwhen.evaluation.questions import Floats
 from knowwhen.evaluation.ranking import Ranks
 from knowwhen.facts.table import Bools, Facts
 
@@ -88,7 +88,7 @@ def summarise(
     """The metrics of some ranks; `predicates` are the names of predicates, `support` the groups by support, if any."""
     if not len(ranks):
         raise BadRequest("there are no facts to evaluate")
-    rank, weight = ranks.rank(), ranks.queries.weight
+    rank, weight = ranks.rank(), ranks.questions.weight
     return Metrics(
         **vars(_mean(rank, weight)),
         mrr_pessimistic=_mrr(ranks.rank("pessimistic"), weight),
@@ -105,7 +105,7 @@ def group_rows(
     ranks: Ranks, predicates: Sequence[str] | None = None, support: Mapping[str, Bools] | None = None
 ) -> dict[str, Mapping[str, Bools]]:
     """Which queries are in which group: those of one kind hold every query once."""
-    fact, facts, asks_subject = ranks.queries.fact, ranks.facts, ranks.queries.asks_subject
+    fact, facts, asks_subject = ranks.questions.fact, ranks.facts, ranks.questions.asks_subject
     kinds = {name: rows[fact] for name, rows in kinds_of(facts).items()}
     predicate = facts.predicate[fact]
     return {

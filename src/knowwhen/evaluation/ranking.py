@@ -17,18 +17,18 @@ import math
 import typing
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from knowwhen.errors import NonFiniteScores
+from knowwhen import chunks
 from knowwhen.evaluation.protocol import Protocol, Ties
-from knowwhen.evaluation.queries import Floats, Queries
+from knowwhen.evaluation.questions import Floats, Questions, check_finite
 from knowwhen.facts.index.known import KnownFacts
 from knowwhen.facts.table import Bools, Facts, Ints
-from knowwhen.models import Sizes, TemporalModel
+from knowwhen.models import Sizes
+from knowwhen.models.scores import Scores
 
 Progress = Callable[[int, int], None]
 """Called with what is done and what there is."""
@@ -42,27 +42,31 @@ TIES: dict[Ties, float] = {"half": 0.5, "pessimistic": 1.0, "optimistic": 0.0}
 class ObjectScorer(typing.Protocol):
     """All that ranking needs: a model, or anything else that scores every entity as an answer."""
 
-    name: typing.ClassVar[str]
+    @property
+    def name(self) -> str: ...
 
     @property
     def sizes(self) -> Sizes: ...
 
-    def score_objects(self, s: Tensor, p: Tensor, t: Tensor) -> Tensor: ...  # (b, E), finite
+    def objects(self, s: Tensor, p: Tensor, t: Tensor) -> Scores: ...  # (b, E), finite
 
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
     """For each query, how many rivals its answer has before it and beside it; ranks under all rules for ties."""
 
-    queries: Queries
-    facts: Facts  # that `queries.fact` points into
+    questions: Questions
     better: Ints  # rivals with a higher score
     equal: Ints  # rivals with the same score; the answer is not its own rival
     unseen: Bools  # the fact holds an entity that training never saw
     protocol: Protocol
 
     def __len__(self) -> int:
-        return len(self.queries)
+        return len(self.questions)
+
+    @property
+    def facts(self) -> Facts:
+        return self.questions.facts
 
     def rank(self, ties: Ties | None = None) -> Floats:  # (n,)
         """The rank of each answer, from 1; of rivals with its score, half, all or none stand before it."""
@@ -71,53 +75,36 @@ class Ranks:
 
 def rank_objects(
     model: ObjectScorer,
-    facts: Facts,
-    queries: Queries,
+    questions: Questions,
     known: KnownFacts,
     protocol: Protocol,
     *,
     seen: Bools | None = None,
     progress: Progress | None = None,
 ) -> Ranks:
-    """The ranks of the queries' answers among all entities that are not known to be right as well.
+    """The ranks of the questions' answers among all entities that are not known to be right as well.
 
     `seen` says of each entity whether training saw it; None: all of them.
     """
-    counts = [np.empty(len(queries), np.int64) for _ in range(2)]
+    counts = [np.empty(len(questions), np.int64) for _ in range(2)]
     room = Room.of(model)
-    for rows in batches(len(queries), room.batch):
-        part = queries[rows]
+    for rows in chunks.even_slices(len(questions), room.batch):
+        part = questions[rows]
         scores = ScoreTiles.of(model, part, room)
-        for column, found in zip(counts, scores.count_rivals(part.o, *left_out(part, known, protocol)), strict=True):
+        for column, found in zip(
+            counts, scores.count_rivals(part.o, *part.others(known, protocol.filter)), strict=True
+        ):
             column[rows] = found.cpu().numpy()
         if progress:
-            progress(rows.stop, len(queries))
+            progress(rows.stop, len(questions))
     better, equal = counts
-    return Ranks(queries, facts, better, equal, _unseen(facts, seen)[queries.fact], protocol)
-
-
-def left_out(queries: Queries, known: KnownFacts, protocol: Protocol) -> tuple[Ints, Ints]:
-    """Distinct pairs (row, entity) that are no rivals, apart from the answer itself."""
-    if protocol.filter == "raw":
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    rows, objects = known.objects(queries.s, queries.p, queries.t if protocol.filter == "time" else None)
-    others = objects != queries.o[rows]
-    # Spans of one fact may overlap: each pair is to be taken off once.
-    width = int(objects.max(initial=0)) + 1
-    pairs = np.unique(rows[others] * width + objects[others])
-    return pairs // width, pairs % width
+    return Ranks(questions, better, equal, _unseen(questions.facts, seen)[questions.fact], protocol)
 
 
 def _unseen(facts: Facts, seen: Bools | None) -> Bools:
     if seen is None:
         return np.zeros(len(facts), np.bool_)
     return ~(seen[facts.subject] & seen[facts.object])
-
-
-def batches(n: int, size: int) -> Iterator[slice]:
-    """Slices of about one size: a product is slow on a thin rest."""
-    stops = np.linspace(0, n, math.ceil(n / size) + 1).round().astype(int).tolist()
-    return (slice(start, stop) for start, stop in pairwise(stops))
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,12 +119,12 @@ class Room:
     @classmethod
     def of(cls, model: ObjectScorer) -> Room:
         E = model.sizes.entities
-        table = model.candidates() if isinstance(model, TemporalModel) else torch.empty(0)  # for its type and device
-        bytes_each = table.element_size()
-        batch = max(1, min(BATCH, SCORE_BYTES // (bytes_each * E)))
-        width = math.ceil(E / math.ceil(batch * E * bytes_each / TILE_BYTES))
-        compared = torch.empty(batch * width, dtype=torch.float32, device=table.device)
-        return cls(batch, width, table.new_empty(batch * E), compared)
+        parameters = model.parameters() if isinstance(model, torch.nn.Module) else iter(())
+        like = next(parameters, torch.empty(0))  # for its type and device
+        batch = min(BATCH, chunks.rows_at_once(E, SCORE_BYTES, like.element_size()))
+        width = math.ceil(E / math.ceil(batch * E * like.element_size() / TILE_BYTES))
+        compared = torch.empty(batch * width, dtype=torch.float32, device=like.device)
+        return cls(batch, width, like.new_empty(batch * E), compared)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,30 +140,22 @@ class ScoreTiles:
 
     @classmethod
     @torch.no_grad()
-    def of(cls, model: ObjectScorer, queries: Queries, room: Room) -> ScoreTiles:
-        """The scores of all entities as answers to the queries."""
-        b, E, device = len(queries), model.sizes.entities, room.scores.device
-        s, p, t = (torch.from_numpy(column).to(device) for column in (queries.s, queries.p, queries.t))
-        if isinstance(model, TemporalModel) and type(model).score_objects is TemporalModel.score_objects:
-            scores = cls.product(model.whole_query(s, p, t), model.candidates(), room, model.name)
-            cells = model.cells(s, p, t)
-            if cells is not None:
-                scores.add(*cells)
-            return scores
-        scores = cls(room.scores[: b * E], b, E, room.width, room, model.name)
-        whole = model.score_objects(s, p, t)  # not a product of two tables: the model has its own way
-        for start, tile in scores.tiles():
-            tile.copy_(whole[:, start : start + tile.shape[1]])
+    def of(cls, model: ObjectScorer, questions: Questions, room: Room) -> ScoreTiles:
+        """The scores of all entities as answers to the questions."""
+        device = room.scores.device
+        s, p, t = (torch.from_numpy(column).to(device) for column in (questions.s, questions.p, questions.t))
+        dense, cells = model.objects(s, p, t).split()
+        scores = cls.made(dense, room, model.name)
+        if cells is not None:
+            scores.add(*cells)
         return scores
 
     @classmethod
     @torch.no_grad()
-    def product(cls, query: Tensor, candidates: Tensor, room: Room, model: str) -> ScoreTiles:  # (b, d), (E, d)
-        """query @ candidates.T."""
-        b, E = len(query), len(candidates)
-        scores = cls(room.scores[: b * E], b, E, room.width, room, model)
+    def made(cls, dense: Scores, room: Room, model: str) -> ScoreTiles:
+        scores = cls(room.scores[: dense.rows * dense.columns], dense.rows, dense.columns, room.width, room, model)
         for start, tile in scores.tiles():
-            torch.mm(query, candidates[start : start + tile.shape[1]].mT, out=tile)
+            dense.write(slice(start, start + tile.shape[1]), tile)
         return scores
 
     def tiles(self) -> Iterator[tuple[int, Tensor]]:
@@ -215,9 +194,9 @@ class ScoreTiles:
         """Naive equivalent: `(scores > target).sum(-1), (scores >= target).sum(-1)`."""
         above, not_below = (torch.zeros(self.batch, dtype=torch.int64, device=target.device) for _ in range(2))
         for _, tile in self.tiles():
-            # NaN compares false, so that a diverged model would rank first. A sum may overflow where no score does.
-            if not tile.sum().isfinite() and not tile.isfinite().all():
-                raise NonFiniteScores(f"{self.model} gave scores that are not finite; lower the learning rate")
+            # A sum may overflow where no score does.
+            if not tile.sum().isfinite():
+                check_finite(tile, self.model)
             compared = self.room.compared[: tile.numel()].view(tile.shape)
             above += torch.gt(tile, target, out=compared).sum(-1).long()
             not_below += torch.ge(tile, target, out=compared).sum(-1).long()

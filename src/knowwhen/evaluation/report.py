@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from knowwhen.evaluation.metrics import Metrics, RankScores
 from knowwhen.evaluation.times import BEST_OF, TimeMetrics, TimeScores
+from knowwhen.text import table
 
 RANK_COLUMNS = ("", "MRR", "Hits@1", "Hits@3", "Hits@10", "mean rank", "queries")
 GROUP_NAMES = {
@@ -46,21 +47,6 @@ def time_report(metrics: TimeMetrics) -> str:
         rate = rates.get(label)
         rows.append((label, *(column[label] for column in found.values()), "" if rate is None else f"{rate:.4f}"))
     return "\n".join([*table(rows), "", metrics.describe()])
-
-
-def table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of aligned columns, names to the left and numbers to the right."""
-    columns = max(len(row) for row in rows)
-    # A row of one cell is a heading: it may be as wide as the table.
-    widths = [max((len(row[i]) for row in rows if 1 < len(row) > i), default=0) for i in range(columns)]
-    lines = []
-    for row in rows:
-        cells = [
-            cell.rjust(width) if i else cell.ljust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=False))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return lines
 
 
 def _rank_row(name: str, scores: RankScores) -> tuple[str, ...]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from knowwhen.evaluation.queries import Queries
+from knowwhen.evaluation.questions import Questions
 from knowwhen.facts.index.spans import SpanIndex
 from knowwhen.facts.table import Bools, Facts, Ints
 
 
-def supports(train: Facts, facts: Facts, queries: Queries, *, itself: bool = False) -> dict[str, Bools]:
+def supports(train: Facts, questions: Questions, *, itself: bool = False) -> dict[str, Bools]:
     """Which questions are of which group, by what train has about their pair (s, o), in either direction.
 
     `same_time`: a fact that holds at the asked time, under any predicate; `other_time`: facts, but none of those;
@@ -17,11 +17,11 @@ def supports(train: Facts, facts: Facts, queries: Queries, *, itself: bool = Fal
     its time. `itself` says that the facts are rows of train: then each has one fact fewer for itself, its own row.
     """
     dated, static = (_index(train[rows]) for rows in (~train.is_static, train.is_static))
-    pair = tuple(column[queries.fact] for column in _pair(facts))
+    pair = tuple(column[questions.fact] for column in _pair(questions.facts))
     without_time = static.count(pair)
     any_time = dated.count(pair) + without_time > itself
-    holding = dated.count_holding(pair, queries.t, queries.t)
-    same_time = np.where(facts.is_static[queries.fact], without_time, holding) > itself
+    holding = dated.count_holding(pair, questions.t, questions.t)
+    same_time = np.where(questions.facts.is_static[questions.fact], without_time, holding) > itself
     return {"same_time": same_time, "other_time": any_time & ~same_time, "none": ~any_time}
 
 

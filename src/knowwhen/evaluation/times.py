@@ -11,7 +11,7 @@ import numpy as np
 from knowwhen.evaluation.baselines import Scores, TimeScorer, count_spans
 from knowwhen.evaluation.intervals import INTERVAL_METRICS, coalesce
 from knowwhen.evaluation.precision import average_precision, macro_average_precision
-from knowwhen.evaluation.queries import Floats, span_ids
+from knowwhen.evaluation.questions import Floats, span_ids
 from knowwhen.facts.dates import Granularity
 from knowwhen.facts.index.known import KnownFacts
 from knowwhen.facts.table import Bools, Facts, Ints

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from knowwhen.errors import TimeOutside
-from knowwhen.facts.dates import Granularity, Period, parse_period
+from knowwhen.facts.dates import Granularity, Period, civil, parse_period
 
 Ints = NDArray[np.int64]
 
@@ -36,6 +36,12 @@ class Timeline:
     def gaps(self) -> Ints:  # (T - 1,)
         """Units between neighbouring timestamps, at least 1."""
         return np.diff(self.positions)
+
+    @cached_property
+    def calendar(self) -> Ints:  # (T, 3)
+        """Year, month and day of the first day of each timestamp."""
+        days = (civil(self.granularity.period(position).first) for position in self.positions.tolist())
+        return np.array(list(days), np.int64).reshape(-1, 3)
 
     def label(self, timestamp: int) -> str:
         """The date of a timestamp id, at the axis' granularity."""

@@ -1,40 +1,38 @@
-"""Decompositions: a new one is a TemporalModel in a file of its own, put into MODELS; one contract tests them all."""
+"""Models: decompositions, encoders, evidence and corrections, and how they are joined to one."""
 
-from __future__ import annotations
-
-from knowwhen.errors import BadRequest, did_you_mean
-from knowwhen.models.base import Factor, TemporalModel
-from knowwhen.models.complex import ComplEx
-from knowwhen.models.cp import CP, DistMult
-from knowwhen.models.evidence import EVIDENCE, EvidenceSettings
-from knowwhen.models.sizes import Sizes
-from knowwhen.models.tcomplex import TComplEx
-from knowwhen.models.tntcomplex import TNTComplEx
-from knowwhen.models.unioncomplex import TimePlEx, UnionComplEx
+from knowwhen.models import decompositions, encoders, evidence
+from knowwhen.models.base import Decomposition, Factor, Options, RankOptions
+from knowwhen.models.build import Specification, build
+from knowwhen.models.composition import TemporalModel
+from knowwhen.models.registry import EVIDENCE, MODELS, model_named, register, register_evidence
+from knowwhen.models.scores import Distance, Product, Scores, TimedProduct
+from knowwhen.models.sizes import Background, Sizes
+from knowwhen.models.tables import Axis, Table, complex_rows, real_rows
 
 __all__ = [
-    "CP",
-    "ComplEx",
-    "DistMult",
+    "Axis",
+    "Background",
+    "Decomposition",
+    "Distance",
     "EVIDENCE",
-    "EvidenceSettings",
     "Factor",
     "MODELS",
+    "Options",
+    "Product",
+    "RankOptions",
+    "Scores",
     "Sizes",
-    "TComplEx",
-    "TNTComplEx",
+    "Specification",
+    "Table",
     "TemporalModel",
-    "TimePlEx",
-    "UnionComplEx",
+    "TimedProduct",
+    "build",
+    "complex_rows",
+    "decompositions",
+    "encoders",
+    "evidence",
     "model_named",
+    "real_rows",
+    "register",
+    "register_evidence",
 ]
-
-MODELS: dict[str, type[TemporalModel]] = {
-    m.name: m for m in (ComplEx, TComplEx, TNTComplEx, UnionComplEx, TimePlEx, CP, DistMult)
-}
-
-
-def model_named(name: str) -> type[TemporalModel]:
-    if name not in MODELS:
-        raise BadRequest(f"no model {name!r}; there are {', '.join(MODELS)}{did_you_mean(name, MODELS)}")
-    return MODELS[name]

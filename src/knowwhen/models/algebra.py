@@ -11,9 +11,6 @@ from torch.autograd.function import once_differentiable
 DOTS = 2048
 PRODUCT_PAYS = 100  # times as fast for each cell as looking up two rows
 
-Cells = tuple[Tensor, Tensor, Tensor]
-"""Sparse scores: (rows, columns, values), added to X[rows, columns]; repeated cells add up."""
-
 
 def lookup(table: Tensor, ids: Tensor) -> Tensor:  # (n, d), (b,) -> (b, d)
     """table[ids], with a backward pass that costs b rows, not n.

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import torch
+
 from knowwhen.errors import BadRequest
-from knowwhen.models.base import TemporalModel
+from knowwhen.models.base import Decomposition
 from knowwhen.models.sizes import Sizes
+from knowwhen.models.tables import tables_of
 
 # 2r(…) of Table 1 with |P| as the paper takes it, which already holds reciprocals: ICEWS14 has 230 predicates, the
 # paper 460. ComplEx is not in the table; 2r(|E| + 2|P|) gives its ranks. What is stored has |P| rows (TNTComplEx 2|P|),
@@ -38,9 +41,25 @@ def paper_rank(model: str, entities: int, predicates: int, timestamps: int) -> i
     return int(budget // paper_parameter_count(model, 1, entities, predicates, timestamps))
 
 
-def rank_for_budget(model: type[TemporalModel], sizes: Sizes, budget: int) -> int:
+def rank_for_budget(model: type[Decomposition], sizes: Sizes, budget: int) -> int:
     """The largest rank whose tables, as they are stored, hold at most `budget` numbers."""
-    per_rank = sum(rows * columns for rows, columns in model.table_shapes(sizes, 1).values())
-    if budget < per_rank:
-        raise BadRequest(f"{model.name} needs {per_rank:,} parameters at rank 1; the budget is {budget:,}")
-    return budget // per_rank
+    if stored(model, sizes, 1) > budget:
+        raise BadRequest(
+            f"{model.name} needs {stored(model, sizes, 1):,} parameters at rank 1; the budget is {budget:,}"
+        )
+    # Core tensors grow with a power of the rank, so the rank is searched for.
+    high = 2
+    while stored(model, sizes, high) <= budget:
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if stored(model, sizes, middle) <= budget else (low, middle)
+    return low
+
+
+def stored(model: type[Decomposition], sizes: Sizes, rank: int) -> int:
+    """How many numbers the tables of a model hold at a rank, other options at their defaults."""
+    with torch.device("meta"):
+        made = model(sizes, model.Options.model_validate({"rank": rank}))
+    return sum(table.weight.numel() for table in tables_of(made).values())

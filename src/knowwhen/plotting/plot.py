@@ -1,37 +1,38 @@
-"""One function for all that can be drawn: it knows the figure of each kind of value."""
+"""Which figure each kind of value has: `kw.plot(value)` and `value.plot()` find it here."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from knowwhen.errors import BadRequest
+from knowwhen.drawable import FIGURES, draw
+from knowwhen.evaluation.reliability import CalibrationReport
 from knowwhen.plotting.answers import answers_figure, times_figure
 from knowwhen.plotting.figures import save
 from knowwhen.plotting.reliability import reliability_figure
 from knowwhen.plotting.timeline import timeline_figure
-from knowwhen.query import Answers, CalibrationReport, TimeAnswers, TimelineScores
+from knowwhen.query import Answers, TimeAnswers, TimelineScores
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Plottable = Answers | TimeAnswers | TimelineScores | CalibrationReport
 
-
-def plot(value: Plottable, out: str | Path | None = None) -> Figure:
+def plot(value: Any, out: str | Path | None = None) -> Figure:
     """The figure of answers, of a timeline or of a calibration report; with `out` also written to that file."""
-    if isinstance(value, Answers):
-        figure = answers_figure(value)
-    elif isinstance(value, TimeAnswers):
-        figure = times_figure(value)
-    elif isinstance(value, TimelineScores):
-        figure = timeline_figure(value)
-    elif isinstance(value, CalibrationReport):
-        figure = reliability_figure(value)
-    else:
-        raise BadRequest(
-            f"no figure for a {type(value).__name__}; expected answers, a timeline or a calibration report"
-        )
+    figure: Figure = draw(value, out)
+    return figure
+
+
+def _drawn(make: Callable[[Any], Figure], value: Any, out: str | Path | None) -> Figure:
+    figure = make(value)
     if out is not None:
         save(figure, out)
     return figure
+
+
+FIGURES[Answers] = partial(_drawn, answers_figure)
+FIGURES[TimeAnswers] = partial(_drawn, times_figure)
+FIGURES[TimelineScores] = partial(_drawn, timeline_figure)
+FIGURES[CalibrationReport] = partial(_drawn, reliability_figure)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from knowwhen.query.calibration import CalibrationReport, Reliability, SlotReport
+    from knowwhen.evaluation.reliability import CalibrationReport, Reliability, SlotReport
 
 
 def reliability_figure(report: CalibrationReport) -> Figure:

@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-NOT_TERMS = ("epoch", "valid", "weighed")
+NOT_TERMS = ("epoch", "valid", "corrected")
 
 
-def training_figure(history: Sequence[dict[str, Any]]) -> Figure:
+def training_figure(records: Sequence[dict[str, Any]]) -> Figure:
     """Losses and penalties over epochs, on a logarithmic scale; beside them the ranks where valid was looked at."""
-    if not history:
-        raise BadRequest("no epochs to plot: a saved model has no history, and a run has none before its first epoch")
+    if not records:
+        raise BadRequest("no epochs to plot: a saved model keeps no records, and a run has none before its first epoch")
     figure = new_figure(9.0, 4.0)
-    looks = [record for record in history if "valid" in record]
+    looks = [record for record in records if "valid" in record]
     panels = figure.subplots(1, 2 if looks else 1, squeeze=False)[0]
-    terms = [name for name in history[-1] if name not in NOT_TERMS]
-    _curves(panels[0], {name.replace("_", " "): [(r["epoch"], r[name]) for r in history] for name in terms})
+    terms = [name for name in records[-1] if name not in NOT_TERMS]
+    _curves(panels[0], {name.replace("_", " "): [(r["epoch"], r[name]) for r in records] for name in terms})
     panels[0].set_yscale("log")
     title(panels[0], "loss by term, on train")
     if looks:

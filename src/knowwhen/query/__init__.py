@@ -2,8 +2,7 @@
 
 from knowwhen.query.answers import Answer, Answers, TimeAnswers, TimeSpan
 from knowwhen.query.ask import answer, ask, ask_batch
-from knowwhen.query.calibration import Calibration, CalibrationReport, calibrate, calibration_report
-from knowwhen.query.evidence import Explainer, Explanation, FactShare
+from knowwhen.query.explain import Explainer, Explanation, FactShare
 from knowwhen.query.neighbours import Neighbour, Neighbours, embeddings, nearest_times, similar
 from knowwhen.query.questions import Question, read_question
 from knowwhen.query.timelines import TimelineScores, timeline
@@ -11,8 +10,6 @@ from knowwhen.query.timelines import TimelineScores, timeline
 __all__ = [
     "Answer",
     "Answers",
-    "Calibration",
-    "CalibrationReport",
     "Explainer",
     "Explanation",
     "FactShare",
@@ -25,8 +22,6 @@ __all__ = [
     "answer",
     "ask",
     "ask_batch",
-    "calibrate",
-    "calibration_report",
     "embeddings",
     "nearest_times",
     "read_question",

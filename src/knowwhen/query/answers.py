@@ -12,10 +12,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from knowwhen.evaluation.report import table
-from knowwhen.query.drawable import Drawable
-from knowwhen.query.evidence import Explanation, FactShare
-from knowwhen.query.scoring import Floats, Slot
+from knowwhen.drawable import Drawable
+from knowwhen.evaluation.questions import Floats, Slot
+from knowwhen.query.explain import Explanation, FactShare
+from knowwhen.text import table
 
 Span = tuple[str | None, str | None]
 """Begin and end as dates, None where unknown."""
@@ -259,8 +259,8 @@ def reason_cells(explanation: Explanation) -> list[tuple[str, str]]:
         cells.append((f"and {len(more)} more fact{'s'[: len(more) > 1]}", sum(fact.value for fact in more)))
     if explanation.others:
         cells.append(("facts at other timestamps", explanation.others))
-    if explanation.weighing:
-        cells.append(("weighing by the number of facts", explanation.weighing))
+    if explanation.correction:
+        cells.append(("correction by the number of facts", explanation.correction))
     return [(name, f"{value:+.2f}") for name, value in cells]
 
 

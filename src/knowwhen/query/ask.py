@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from knowwhen import chunks
 from knowwhen.errors import BadRequest
+from knowwhen.evaluation.calibration import Calibration, temperature_of
+from knowwhen.evaluation.probabilities import time_curves
+from knowwhen.evaluation.questions import SLOTS, Floats, Slot
+from knowwhen.evaluation.spans import SPAN_SHARE, best_spans
 from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.table import Facts, Ints, holding, span_labels
 from knowwhen.models import TemporalModel
 from knowwhen.query.answers import Answer, Answers, Span, TimeAnswers, TimeSpan
-from knowwhen.query.calibration import Calibration, temperature_of
-from knowwhen.query.evidence import Explainer, Explanation, Ids
+from knowwhen.query.explain import Explainer, Explanation, Ids
 from knowwhen.query.questions import COLUMNS, Question, read_question
-from knowwhen.query.scoring import (
-    SLOTS,
-    Asked,
-    Floats,
-    Ranked,
-    Slot,
-    depends_on_time,
-    rank_answers,
-    rows_at_once,
-    time_curves,
-)
-from knowwhen.query.spans import SPAN_SHARE, best_spans
+from knowwhen.query.scoring import Ranked, ScoredQuestion, rank_answers
 
 Found = Answers | TimeAnswers
 
@@ -122,7 +114,7 @@ def check_answerable(model: TemporalModel, dataset: Dataset, question: Question,
         return
     if not len(dataset.timeline):
         raise BadRequest(f"{dataset.name} has no times to ask for")
-    if not depends_on_time(model):
+    if not model.temporal:
         raise BadRequest(f"{model.name} is the same at all times and dates nothing; train tntcomplex")
     if novel:
         raise BadRequest("a question for a time lists no known answers to leave out; ask without novel")
@@ -151,16 +143,13 @@ class _Respond:
         asked = [
             question.scored(
                 self.model.sizes,
-                temporal=depends_on_time(self.model),
+                temporal=self.model.temporal,
                 hidden=np.unique(column(facts)) if self.novel else None,
             )
             for question, facts in zip(questions, known, strict=True)
         ]
         ranked = rank_answers(self.model, slot, asked, temperature_of(self.calibration, slot), self.top)
-        found = [self._answers(*one) for one in zip(questions, ranked, known, strict=True)]
-        if self.explainer is None:
-            return found
-        return [self._explained(*one, self.explainer) for one in zip(found, asked, strict=True)]
+        return [self._answers(*one) for one in zip(questions, asked, ranked, known, strict=True)]
 
     def _known(self, question: Question) -> Facts:
         """The facts that answer a question, at the time it asks for."""
@@ -173,28 +162,27 @@ class _Respond:
             found = spans.between(s, o)
         return holding(found, question.times)
 
-    def _answers(self, question: Question, ranked: Ranked, known: Facts) -> Answers:
+    def _answers(self, question: Question, asked: ScoredQuestion, ranked: Ranked, known: Facts) -> Answers:
         vocabulary = self.dataset.predicates if question.slot == "predicate" else self.dataset.entities
-        spans_of = self._spans(known, _column(question.slot)(known), ranked.ids)
+        listed = ranked[ranked.probabilities >= self.min_probability]
+        spans_of = self._spans(known, _column(question.slot)(known), listed.ids)
         rows = []
-        for i, score, probability in zip(ranked.ids.tolist(), ranked.scores, ranked.probabilities, strict=True):
-            if probability < self.min_probability:
-                continue
+        for i, score, probability, why in zip(*listed.columns(), self._reasons(question, asked, listed), strict=True):
             spans = tuple(spans_of.get(i, ()))
-            rows.append(
-                Answer(vocabulary.label(i), vocabulary.key(i), float(score), float(probability), bool(spans), spans)
-            )
+            name, key = vocabulary.label(i), vocabulary.key(i)
+            rows.append(Answer(name, key, score, probability, bool(spans), spans, why))
         return Answers(question.text, question.slot, tuple(rows), self._is_calibrated(question.slot))
 
-    def _explained(self, answers: Answers, asked: Asked, explainer: Explainer) -> Answers:
-        """The same answers with their reasons."""
-        is_predicate = answers.slot == "predicate"
-        vocabulary = self.dataset.predicates if is_predicate else self.dataset.entities
-        ids = (vocabulary.id(row.key) for row in answers)
+    def _reasons(
+        self, question: Question, asked: ScoredQuestion, listed: Ranked
+    ) -> Sequence[Explanation] | Sequence[None]:
+        """Why each answer has its score, where that was asked for."""
+        ids, scores, _ = listed.columns()
+        if self.explainer is None:
+            return [None] * len(ids)
+        is_predicate = question.slot == "predicate"
         facts: list[Ids] = [(asked.a, i, asked.b) if is_predicate else (asked.a, asked.b, i) for i in ids]
-        reasons = explainer.explain(facts, asked.times)
-        rows = tuple(replace(row, reasons=why) for row, why in zip(answers, reasons, strict=True))
-        return replace(answers, rows=rows)
+        return self.explainer.explain(facts, scores, asked.times)
 
     def _spans(self, known: Facts, answers: Ints, listed: Ints) -> dict[int, list[Span]]:
         """The spans of the listed answers, each in order of time."""
@@ -208,9 +196,8 @@ class _Respond:
 
     def times(self, questions: Sequence[Question]) -> list[TimeAnswers]:
         found: list[TimeAnswers] = []
-        size = rows_at_once(len(self.labels))
-        for start in range(0, len(questions), size):
-            some = questions[start : start + size]
+        for part in chunks.slices(len(questions), chunks.rows_at_once(len(self.labels))):
+            some = questions[part]
             s, p, o = (np.array([getattr(question, name) for question in some]) for name in ("s", "p", "o"))
             curves = time_curves(self.model, s, p, o, temperature_of(self.calibration, "time"))
             found += [self._time_answers(*one) for one in zip(some, *curves, strict=True)]
@@ -232,17 +219,20 @@ class _Respond:
             tuple(spans),
             tuple(known),
             self._is_calibrated("time"),
-            reasons=self._time_reasons(question, probabilities, spans),
+            reasons=self._time_reasons(question, scores, probabilities, spans),
         )
 
-    def _time_reasons(self, question: Question, probabilities: Floats, spans: Sequence[TimeSpan]) -> Explanation | None:
+    def _time_reasons(
+        self, question: Question, scores: Any, probabilities: Floats, spans: Sequence[TimeSpan]
+    ) -> Explanation | None:
         """Why the most probable timestamp of the best span is that; of the whole axis where no span is listed."""
         if self.explainer is None:
             return None
         begin, end = (spans[0].begin, spans[0].end) if spans else (self.labels[0], self.labels[-1])
         first, last = self.labels.index(begin), self.labels.index(end)
         t = first + int(probabilities[first : last + 1].argmax())
-        return self.explainer.explain([(question.s, question.p, question.o)], range(t, t + 1), self.labels[t])[0]
+        ids = (question.s, question.p, question.o)
+        return self.explainer.explain([ids], [float(scores[t])], range(t, t + 1), self.labels[t])[0]
 
     def _is_calibrated(self, slot: Slot) -> bool:
         return self.calibration is not None and slot in self.calibration.fits

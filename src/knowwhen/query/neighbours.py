@@ -13,9 +13,10 @@ import torch
 from torch import Tensor
 
 from knowwhen.errors import BadRequest
-from knowwhen.evaluation.report import table
 from knowwhen.facts.dataset import Dataset
 from knowwhen.models import TemporalModel
+from knowwhen.models.tables import Axis, tables_of
+from knowwhen.text import table
 
 Kind = Literal["entities", "predicates", "timestamps"]
 KINDS: tuple[Kind, ...] = ("entities", "predicates", "timestamps")
@@ -59,7 +60,10 @@ class Neighbours(Sequence[Neighbour]):
 def similar(model: TemporalModel, dataset: Dataset, entity: str, top: int = 10) -> Neighbours:
     """The entities whose rows point most nearly the same way."""
     i, names = dataset.entities.id(entity), dataset.entities
-    rows = [Neighbour(names.label(j), names.key(j), cosine) for j, cosine in _nearest(model.candidates(), i, top)]
+    rows = [
+        Neighbour(names.label(j), names.key(j), cosine)
+        for j, cosine in _nearest(model.decomposition.entity_rows().detach(), i, top)
+    ]
     return Neighbours(names.label(i), tuple(rows))
 
 
@@ -88,15 +92,14 @@ def _nearest(rows: Tensor, i: int, top: int) -> list[tuple[int, float]]:
 def embedding_rows(model: TemporalModel, dataset: Dataset, kind: str) -> Tensor:  # (n, d)
     """The rows of a kind: predicates without their inverses, those of all tables beside each other."""
     if kind == "entities":
-        return model.candidates().detach()
-    if kind == "predicates":
-        tables: list[Tensor] = [table for name, table in model.named_parameters() if name.startswith("predicate")]
-        return torch.cat(tables, dim=1)[: model.sizes.predicates].detach()
-    if kind != "timestamps":
+        return model.decomposition.entity_rows().detach()
+    if kind not in KINDS:
         raise BadRequest(f"no embeddings of {kind!r}; expected {', '.join(KINDS)}")
-    if not model.temporal or not len(dataset.timeline):
-        raise BadRequest(f"{model.name} on {dataset.name} has no timestamps in its embedding; train tntcomplex")
-    return model.time_axis().detach()
+    axis = Axis.PREDICATE if kind == "predicates" else Axis.TIME
+    tables = [table for table in tables_of(model.decomposition).values() if table.axis is axis]
+    if not tables or (axis is Axis.TIME and not len(dataset.timeline)):
+        raise BadRequest(f"{model.name} on {dataset.name} has no {kind} in its embedding; train tntcomplex")
+    return torch.cat([table.weight[: table.on_axis].flatten(1) for table in tables], dim=1).detach()
 
 
 def embeddings(model: TemporalModel, dataset: Dataset, kind: str) -> pl.DataFrame:

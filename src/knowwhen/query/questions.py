@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from knowwhen.errors import BadRequest
+from knowwhen.evaluation.questions import Slot
 from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.table import Ints
 from knowwhen.facts.timeline import Timeline
 from knowwhen.models import Sizes
-from knowwhen.query.scoring import Asked, Slot
+from knowwhen.query.scoring import ScoredQuestion
 
 UNKNOWN = ("?", "_")  # some shells read ? as a pattern for file names
 COLUMNS: tuple[Slot, ...] = ("subject", "predicate", "object", "time")
@@ -30,7 +31,7 @@ class Question:
     text: str  # 'United States, has president, ?, 2012'
     candidates: Ints | None = None
 
-    def scored(self, sizes: Sizes, *, temporal: bool, hidden: Ints | None = None) -> Asked:
+    def scored(self, sizes: Sizes, *, temporal: bool, hidden: Ints | None = None) -> ScoredQuestion:
         """What a model has to score for a question that asks for a name."""
         a, b = {
             "object": (self.s, self.p),
@@ -40,7 +41,7 @@ class Question:
         times = self.times
         if times is None:
             times = range(sizes.timestamps, sizes.timestamps + 1) if sizes.undated_row else range(sizes.timestamps)
-        return Asked(a, b, times if temporal else range(1), self.candidates, hidden)
+        return ScoredQuestion(a, b, times if temporal else range(1), self.candidates, hidden)
 
 
 def read_question(

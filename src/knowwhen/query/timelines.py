@@ -9,13 +9,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from knowwhen import chunks
+from knowwhen.drawable import Drawable
 from knowwhen.errors import BadRequest
+from knowwhen.evaluation.calibration import Calibration, temperature_of
+from knowwhen.evaluation.probabilities import log_normaliser
 from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.table import holding, span_labels
 from knowwhen.models import TemporalModel
-from knowwhen.query.calibration import Calibration, temperature_of
-from knowwhen.query.drawable import Drawable
-from knowwhen.query.scoring import log_normaliser, rows_at_once
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,14 +74,14 @@ def _along(
     model: TemporalModel, s: int, p: int, o: list[int], ids: range, temperature: float
 ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:  # (k, T), (k, T)
     """Naive equivalent: `X[s, p, o, ids]` and its softmax over all objects, at each timestamp."""
-    device, size = model.candidates().device, rows_at_once(model.sizes.entities)
+    device = model.device
     scores = np.empty((len(o), len(ids)), np.float32)
     probabilities = np.empty((len(o), len(ids)))
-    for start in range(0, len(ids), size):
-        t = torch.arange(len(ids), device=device)[start : start + size] + ids.start
-        found = model.score_objects(torch.full_like(t, s), torch.full_like(t, p), t)  # (b, E)
+    for part in chunks.slices(len(ids), chunks.rows_at_once(model.sizes.entities)):
+        t = torch.arange(len(ids), device=device)[part] + ids.start
+        found = model.objects(torch.full_like(t, s), torch.full_like(t, p), t).whole()  # (b, E)
         normaliser = log_normaliser(found, temperature, model.name)
         picked = found[:, torch.tensor(o, device=device)].double()  # (b, k)
-        scores[:, start : start + size] = picked.mT.cpu().numpy()
-        probabilities[:, start : start + size] = (picked / temperature - normaliser[:, None]).exp().mT.cpu().numpy()
+        scores[:, part] = picked.mT.cpu().numpy()
+        probabilities[:, part] = (picked / temperature - normaliser[:, None]).exp().mT.cpu().numpy()
     return scores, probabilities

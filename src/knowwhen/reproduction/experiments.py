@@ -23,7 +23,7 @@ class Setting(StrEnum):
     MODEL = "model.name"
     RANK = "model.rank"
     EVIDENCE = "model.evidence"
-    HELD_OUT = "evidence.held_out"
+    HELD_OUT = "correction.held_out"
     TIME_LOSS = "objective.time_weight"
     EMBEDDING = "regularizer.embedding"
     EMBEDDING_WEIGHT = "regularizer.embedding_weight"

@@ -1,19 +1,27 @@
-"""The settings of a training run: read from TOML, overridden one by one, checked, saved with the run."""
+"""The settings of a training run: read from TOML, overridden one by one, checked, saved with the run.
+
+Models and evidence terms own their options: `[model]` takes those of the chosen model beside its name, and each term
+has a section `[evidence.TERM]`.
+"""
 
 from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, field_validator, model_validator
 
 from knowwhen.errors import BadRequest, did_you_mean
-from knowwhen.facts.index.history import Lags
-from knowwhen.models import EvidenceSettings
+from knowwhen.models import EVIDENCE, MODELS, Options, Sizes, Specification, model_named
+from knowwhen.models.build import term_named
+from knowwhen.models.registry import code_of
+
+NOTES = ("about", "data", "versions")  # what a recipe says of itself, what a run notes beside its settings
 
 
 class Section(BaseModel):
@@ -21,70 +29,52 @@ class Section(BaseModel):
 
 
 class ModelConfig(Section):
-    """The decomposition."""
+    """The decomposition; its own options stand beside these."""
 
-    name: Annotated[
-        Literal["complex", "tcomplex", "tntcomplex", "unioncomplex", "timeplex", "cp", "distmult"],
-        Field(description="Which one."),
-    ] = "tntcomplex"
-    rank: Annotated[int, Field(ge=1, description="Complex (for cp and distmult real) numbers per embedding.")] = 64
+    name: Annotated[str, Field(description="Which model: a name, or module:Class of your own.")] = "tntcomplex"
     undated: Annotated[
         Literal["sampled", "own"],
-        Field(description="Facts without time are looked at at any timestamp, or own one outside the time axis."),
+        Field(description="Facts without a time get a random timestamp (sampled) or one of their own (own)."),
     ] = "sampled"
     evidence: Annotated[
-        tuple[Literal["pair_history", "predicate_history", "context"], ...],
+        tuple[str, ...],
         Field(
-            description="Evidence on top, near that time: of subject and object, of others under the same predicate, "
-            "of the subject with others."
+            description="Evidence from single facts near the asked time: about subject and object (pair_history), "
+            "about others under the same predicate (predicate_history), about the subject with others (context)."
         ),
     ] = ()
 
+    @field_validator("evidence")
+    @classmethod
+    def _known(cls, terms: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(term_named(term).name for term in terms)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The model's own options."""
+        return {key: value for key, value in self.model_dump().items() if key not in ModelConfig.model_fields}
+
 
 class EvidenceConfig(Section):
-    """What the terms in model.evidence look at."""
+    """What concerns all terms in model.evidence; each term's own options are in a section of its name."""
 
-    lags: Annotated[
-        tuple[int, ...],
-        Field(min_length=1, description="Steps of distance in time, before and after; beyond the last is one more."),
-    ] = (1, 3, 7, 15, 30, 90)
-    width: Annotated[int, Field(ge=1, description="Rank of pair_history's kernel over lags and predicates.")] = 32
-    window: Annotated[
-        int, Field(ge=0, description="Facts further away, in units of the time axis, are no evidence; 0: all are.")
-    ] = 0
-    cap: Annotated[
-        int,
-        Field(ge=0, description="Facts looked at per question, by a shorter window for the busiest; 0: any number."),
-    ] = 5000
     dropout: Annotated[
         float,
         Field(ge=0, lt=1, description="Share of training facts without evidence, so the decomposition learns alone."),
     ] = 0.0
+
+    def of(self, term: str) -> dict[str, Any]:
+        options: Options = getattr(self, term)
+        return options.model_dump()
+
+
+class CorrectionConfig(Section):
+    """How far decomposition and evidence are believed, learned on facts that neither has seen."""
+
     held_out: Annotated[
         float,
-        Field(
-            ge=0,
-            lt=1,
-            description="Share of training facts that only teach how far the rest of the model is to be believed.",
-        ),
+        Field(ge=0, lt=1, description="Share of training facts kept for learning the correction; 0: no correction."),
     ] = 0.0
-    context_width: Annotated[int, Field(ge=1, description="Rank of context's kernel.")] = 8
-    context_window: Annotated[int, Field(ge=0, description="As window, for context; 0: all facts are.")] = 7
-    predicate_window: Annotated[int, Field(ge=0, description="As window, for predicate_history; 0: all facts are.")] = 7
-
-    @field_validator("lags")
-    @classmethod
-    def _increase(cls, lags: tuple[int, ...]) -> tuple[int, ...]:
-        return Lags(lags).edges  # an error before a run is begun with them
-
-    def settings_of(self, term: str) -> EvidenceSettings:
-        """What one of model.evidence looks at."""
-        width, window = {
-            "pair_history": (self.width, self.window),
-            "predicate_history": (0, self.predicate_window),
-            "context": (self.context_width, self.context_window),
-        }[term]
-        return EvidenceSettings(Lags(self.lags), width, window, self.cap)
 
 
 class ObjectiveConfig(Section):
@@ -114,81 +104,154 @@ class TrainingConfig(Section):
 
     epochs: Annotated[int, Field(ge=1, description="Passes over the facts, each in both directions.")] = 50
     batch_size: Annotated[int, Field(ge=1, description="Facts per step.")] = 1000
-    learning_rate: Annotated[float, Field(gt=0, description="Of Adagrad.")] = 0.1
+    optimizer: Annotated[Literal["adagrad", "adam"], Field(description="How steps are taken.")] = "adagrad"
+    learning_rate: Annotated[float, Field(gt=0, description="Its learning rate.")] = 0.1
     averaging: Annotated[
         int, Field(ge=0, description="Steps over which weights are averaged for validation and the model; 0: none.")
     ] = 0
     precision: Annotated[
-        Literal["fp32", "bf16"], Field(description="Of the matrix products; tables, softmax and optimizer are fp32.")
+        Literal["fp32", "bf16"], Field(description="Precision of matrix products; all else is fp32.")
     ] = "fp32"
-    seed: Annotated[int, Field(ge=0, description="Of initial values, order and sampled times.")] = 0
-    threads: Annotated[int, Field(ge=0, description="Cores to use; 0 takes all, or one where steps are small.")] = 0
+    seed: Annotated[int, Field(ge=0, description="Seed of initial values, order and sampled times.")] = 0
+    threads: Annotated[int, Field(ge=0, description="Cores to use; 0: all, or one where steps are small.")] = 0
     device: Annotated[str, Field(pattern="^(cpu|cuda(:[0-9]+)?|mps)$", description="cpu, cuda or mps.")] = "cpu"
 
 
 class ValidationConfig(Section):
-    """When to look at the valid split, and when to stop."""
+    """When to validate, and when to stop early."""
 
-    every: Annotated[int, Field(ge=0, description="Epochs between two looks; 0 never looks.")] = 5
-    patience: Annotated[int, Field(ge=0, description="Looks without a better MRR before stopping; 0 never stops.")] = 0
+    every: Annotated[int, Field(ge=0, description="Epochs between validations; 0: never.")] = 5
+    patience: Annotated[int, Field(ge=0, description="Early stopping: validations without a better MRR; 0: never.")] = 0
 
 
 class Config(Section):
-    """A whole run."""
+    """A whole run; `read_config` makes it, with the sections of the chosen model."""
 
-    model: ModelConfig = ModelConfig()
-    evidence: EvidenceConfig = EvidenceConfig()
+    model: ModelConfig
+    evidence: EvidenceConfig
+    correction: CorrectionConfig = CorrectionConfig()
     objective: ObjectiveConfig = ObjectiveConfig()
     regularizer: RegularizerConfig = RegularizerConfig()
     training: TrainingConfig = TrainingConfig()
     validation: ValidationConfig = ValidationConfig()
 
     @model_validator(mode="after")
-    def _has_something_to_weigh(self) -> Config:
-        if self.evidence.held_out and not {"pair_history", "predicate_history"} & set(self.model.evidence):
-            raise ValueError("evidence.held_out needs pair_history or predicate_history in model.evidence")
+    def _has_something_to_correct(self) -> Config:
+        if self.correction.held_out and not any(EVIDENCE[term].is_sparse for term in self.model.evidence):
+            some = " or ".join(name for name, term in EVIDENCE.items() if term.is_sparse)
+            raise ValueError(f"correction.held_out needs {some} in model.evidence")
         return self
 
+    def specification(self, sizes: Sizes) -> Specification:
+        """What is to be built, without a correction, which is learned later."""
+        evidence = {term: self.evidence.of(term) for term in self.model.evidence}
+        model = model_named(self.model.name)
+        return Specification(model.name, sizes, self.model.options, evidence, code=code_of(model))
+
+    def flat(self) -> dict[str, Any]:
+        """Every setting by full name, in JSON's types."""
+        return dict(_flat(self.model_dump(mode="json")))
+
     def to_toml(self) -> str:
-        """All settings, one section after the other; JSON's scalars are TOML's too."""
-        sections = self.model_dump()
-        return "\n".join(
-            f"[{section}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items())
-            for section, values in sections.items()
-        )
+        """All settings, section by section."""
+        return to_toml(self.model_dump(mode="json"))
 
 
-def read_config(source: str | Path | None, overrides: Mapping[str, object] | Iterable[str] = ()) -> Config:
-    """The settings of a recipe (its name or a TOML file) with overrides `section.key=value` on top."""
+def config_class(model: str, terms: tuple[str, ...]) -> type[Config]:
+    """The settings of a run with that model: its options are checked beside all others."""
+    return _config_class(model, model_named(model).Options, terms)
+
+
+@lru_cache
+def _config_class(model: str, options: type[Options], terms: tuple[str, ...]) -> type[Config]:
+    # By class, not by name alone: in a notebook, a model is registered again after each change.
+    fields: dict[str, Any] = {key: (field.annotation, field) for key, field in options.model_fields.items()}
+    section = create_model("ModelConfig", __base__=ModelConfig, **fields)
+    sections: dict[str, Any] = {name: (EVIDENCE[name].Options, EVIDENCE[name].Options()) for name in terms}
+    evidence = create_model("EvidenceConfig", __base__=EvidenceConfig, **sections)
+    return create_model(
+        "Config", __base__=Config, model=(section, section(name=model)), evidence=(evidence, evidence())
+    )
+
+
+def read_config(
+    source: str | Path | None, overrides: Mapping[str, object] | Iterable[str] = (), *, allow_import: bool = False
+) -> Config:
+    """The settings of a recipe (its name or a TOML file) with overrides `section.key=value` on top.
+
+    A model of your own, module:Class, is imported where `allow_import` says so.
+    """
     values: dict[str, Any] = _read_toml(source) if source is not None else {}
-    for record in ("about", "data", "versions"):  # what a recipe says of itself, what a run notes beside its settings
-        values.pop(record, None)
+    for note in NOTES:
+        values.pop(note, None)
     pairs = overrides.items() if isinstance(overrides, Mapping) else map(parse_override, overrides)
     for name, value in pairs:
-        section, _, key = name.partition(".")
-        _check_key(section, key)
-        values.setdefault(section, {})[key] = value
+        _put(values, name, value)
+    model = values["model"] if isinstance(values.get("model"), dict) else {}
+    name = str(model.get("name", ModelConfig.model_fields["name"].default))
+    found = model_named(name, allow_import=allow_import)
+    if found.name != name:  # my_module:MyModel is known by its name from here on
+        model["name"] = name = found.name
     try:
-        return Config.model_validate(values)
+        return config_class(name, tuple(EVIDENCE)).model_validate(values)
     except ValidationError as error:
-        raise BadRequest("; ".join(_explain(problem) for problem in error.errors())) from None
+        raise BadRequest("; ".join(_explain(problem, name) for problem in error.errors())) from None
 
 
-def settings() -> dict[str, dict[str, Any]]:
-    """Every setting by `section.key`: its type, default, range and meaning, from which help and docs are made."""
-    found = {}
-    for section, field in Config.model_fields.items():
-        assert isinstance(field.annotation, type) and issubclass(field.annotation, Section)
-        schema = field.annotation.model_json_schema()["properties"]
-        for key, values in schema.items():
-            found[f"{section}.{key}"] = {k: v for k, v in values.items() if k != "title"}
+def _put(values: dict[str, Any], name: str, value: object) -> None:
+    """values[section][key] = value; a section that is no table is left for the check to find."""
+    *sections, key = name.split(".")
+    for section in sections:
+        values = values.setdefault(section, {})
+        if not isinstance(values, dict):
+            raise BadRequest(f"no setting {name!r}: {section!r} is no section")
+    values[key] = value
+
+
+def settings(model: str | None = None) -> dict[str, dict[str, Any]]:
+    """Every setting by full name: its type, default, range and meaning, from which help and docs are made.
+
+    With the options of one model, or of all there are.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for name in [model] if model else list(MODELS):
+        found |= {key: value for key, value in _described(config_class(name, tuple(EVIDENCE))) if key not in found}
     return found
+
+
+def _described(section: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    schema = section.model_json_schema()["properties"]
+    for key, field in section.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from _described(field.annotation, f"{prefix}{key}.")
+        else:
+            yield prefix + key, {k: v for k, v in schema[key].items() if k != "title"}
 
 
 def recipes() -> dict[str, Path]:
     """The recipes inside the package, by name."""
     folder = Path(str(resources.files("knowwhen"))) / "recipes"
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+
+
+def to_toml(values: Mapping[str, Any], prefix: str = "") -> str:
+    """Tables of scalars and lists as TOML; JSON's scalars are TOML's too."""
+    lines = []
+    for name, section in values.items():
+        plain = {key: value for key, value in section.items() if not isinstance(value, dict)}
+        tables = {key: value for key, value in section.items() if isinstance(value, dict)}
+        lines.append(f"[{prefix}{name}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in plain.items()))
+        if tables:
+            lines.append(to_toml(tables, f"{prefix}{name}."))
+    return "\n".join(lines)
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
 
 
 def _read_toml(source: str | Path) -> dict[str, Any]:
@@ -212,16 +275,28 @@ def parse_override(text: str) -> tuple[str, object]:
         return name.strip(), value.strip()
 
 
-def _check_key(section: str, key: str) -> None:
-    name = f"{section}.{key}"
-    if name not in settings():
-        raise BadRequest(f"no setting {name!r}{did_you_mean(name, settings())}")
+def full_name(name: str) -> str:
+    """'model.rank' of 'rank'; `model` alone means its name, and names that two sections have must be given in full."""
+    if "." in name:
+        return name
+    if name == "model":
+        return "model.name"
+    last = {full: full.rpartition(".")[2] for full in settings()}
+    matches = [full for full, key in last.items() if key == name]
+    if not matches:
+        raise BadRequest(f"no setting {name!r}{did_you_mean(name, last.values())}")
+    if len(matches) > 1:
+        raise BadRequest(f"{name!r} may be {' or '.join(matches)}; give the full name in overrides={{…}}")
+    return matches[0]
 
 
-def _explain(problem: Any) -> str:
+def _explain(problem: Any, model: str) -> str:
     name = ".".join(str(part) for part in problem["loc"])
     if not name:  # of several settings together
         return str(problem["ctx"]["error"])
     if problem["type"] == "extra_forbidden":
-        return f"no setting {name!r}{did_you_mean(name, [*settings(), *Config.model_fields])}"
+        names = settings(model)
+        sections = {part for full in names for part in (full.partition(".")[0], full.rpartition(".")[0])}
+        of_model = f" of {model}" if name.startswith("model.") else ""
+        return f"no setting {name!r}{of_model}{did_you_mean(name, [*names, *sorted(sections)])}"
     return f"{name} is {problem['input']!r}: {problem['msg'][0].lower()}{problem['msg'][1:]}"

@@ -1,10 +1,11 @@
-"""The training loop: Adagrad on batches of facts in both directions, each at a timestamp drawn anew every epoch."""
+"""The training loop: batches of facts in both directions, each at a timestamp drawn anew every epoch."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -13,12 +14,11 @@ from torch import Tensor
 
 from knowwhen.errors import Diverged
 from knowwhen.facts.table import Facts
-from knowwhen.models.base import TemporalModel
-from knowwhen.models.sizes import Sizes
-from knowwhen.training.averaging import AveragingAdagrad
+from knowwhen.models import Sizes, TemporalModel
+from knowwhen.models.timestamps import sample_timestamps
 from knowwhen.training.config import Config
 from knowwhen.training.objective import Batch, Objective, total
-from knowwhen.training.sampling import sample_timestamps
+from knowwhen.training.optimizers import Averages, optimizer_for
 
 Record = dict[str, Any]  # one line of metrics.jsonl
 Validate = Callable[[TemporalModel], Record]  # must hold "mrr"
@@ -31,9 +31,9 @@ class State:
     epoch: int = 0  # epochs that are complete
     step: int = 0  # steps of the next epoch that are done
     sums: dict[str, float] = field(default_factory=dict)  # of the next epoch's terms, so far
-    history: list[Record] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)  # of complete epochs
     best_mrr: float = -1.0
-    looks_since_best: int = 0
+    validations_since_best: int = 0
     stopped_early: bool = False
 
 
@@ -44,7 +44,7 @@ class Watcher(Protocol):
         """May save the state, or raise to stop."""
 
     def after_epoch(self, state: State, is_best: bool) -> None:
-        """Saves the state; the epoch's record is the last of its history."""
+        """Saves the state; the epoch's record is the last of the state's."""
 
 
 class TrainingFacts:
@@ -63,7 +63,7 @@ class TrainingFacts:
         """The order of the facts and a timestamp for each; they depend on seed and epoch alone, so that runs resume."""
         generator = torch.Generator().manual_seed((seed + 1) * 1_000_003 + epoch)
         order = torch.randperm(len(self), generator=generator)
-        times = sample_timestamps(self.facts, self.sizes.timestamps, generator, self.sizes.undated_row)
+        times = sample_timestamps(self.facts, self.sizes, generator)
         return order.to(self.device), times.to(self.device)
 
     def batch(self, rows: Tensor, times: Tensor) -> Batch:
@@ -71,42 +71,51 @@ class TrainingFacts:
         return Batch(s, p, o, times[rows], self.dated[rows])
 
 
-def optimizer_for(model: TemporalModel, config: Config) -> AveragingAdagrad:
-    training = config.training
-    return AveragingAdagrad(
-        model.parameters(), training.learning_rate, fused=training.device != "mps", steps=training.averaging
-    )
+class Learner:
+    """All that changes in training: the model, its optimizer, and the averages of its weights."""
+
+    def __init__(self, model: TemporalModel, config: Config) -> None:
+        self.model, self.config = model, config
+        self.optimizer = optimizer_for(model, config)
+        self.averages = Averages(model, config.training.averaging)
+
+    def step(self, objective: Objective, batch: Batch, epoch: int = 0) -> dict[str, Tensor]:
+        """One step; returns the loss and its terms. The epoch is for an error."""
+        self.optimizer.zero_grad()
+        terms = objective.terms(self.model, batch)
+        loss = total(terms)
+        if not loss.isfinite():
+            raise Diverged(
+                f"the loss is {loss.item()} in epoch {epoch + 1}; lower training.learning_rate (now "
+                f"{self.config.training.learning_rate}) or raise the penalties. Earlier checkpoints are intact"
+            )
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.optimizer.step()
+        self.averages.update()
+        return {"loss": loss, **terms}
 
 
 def fit(
-    model: TemporalModel,
-    optimizer: AveragingAdagrad,
+    learner: Learner,
     facts: TrainingFacts,
     objective: Objective,
-    config: Config,
     state: State,
     watcher: Watcher,
     validate: Validate | None = None,
 ) -> State:
     """Trains until the last epoch, or until validation has not improved for long enough; returns the final state."""
+    config, model = learner.config, learner.model
     size = config.training.batch_size
     steps = math.ceil(len(facts) / size)
     while state.epoch < config.training.epochs and not state.stopped_early:
+        model.train()
         order, times = facts.epoch(config.training.seed, state.epoch)
         while state.step < steps:
             start = time.perf_counter()
             batch = facts.batch(order[state.step * size : (state.step + 1) * size], times)
-            optimizer.zero_grad()
-            terms = objective.terms(model, batch)
-            loss = total(terms)
-            if not loss.isfinite():
-                raise Diverged(
-                    f"the loss is {loss.item()} in epoch {state.epoch + 1}; lower training.learning_rate "
-                    f"(now {config.training.learning_rate}) or raise the penalties. Earlier checkpoints are intact"
-                )
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-            for name, value in {"loss": loss, **terms}.items():
+            with seeded(model.device, config.training.seed, state.epoch, state.step):
+                terms = learner.step(objective, batch, state.epoch)
+            for name, value in terms.items():
                 state.sums[name] = state.sums.get(name, 0.0) + value.item() * len(batch)
             state.step += 1
             watcher.after_step(state, steps, len(batch), time.perf_counter() - start)
@@ -114,12 +123,24 @@ def fit(
         state.epoch, state.step, state.sums = state.epoch + 1, 0, {}
         is_best = False
         if validate and _is_due(config, state.epoch):
-            with optimizer.averaged():
-                record["valid"] = validate(model)
+            with learner.averages.applied():
+                record["valid"] = validate(model.eval())
             is_best = _judge(state, record["valid"]["mrr"], config.validation.patience)
-        state.history.append(record)
+        state.records.append(record)
         watcher.after_epoch(state, is_best)
+    model.eval()
     return state
+
+
+@contextmanager
+def seeded(device: torch.device, *numbers: int) -> Iterator[None]:
+    """Inside, what torch draws (dropout) depends on the numbers alone, so that runs resume; outside nothing changes."""
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        seed = 0
+        for number in numbers:
+            seed = (seed * 1_000_003 + number + 1) % (1 << 63)
+        torch.manual_seed(seed)
+        yield
 
 
 def _is_due(config: Config, epoch: int) -> bool:
@@ -128,10 +149,10 @@ def _is_due(config: Config, epoch: int) -> bool:
 
 
 def _judge(state: State, mrr: float, patience: int) -> bool:
-    """Whether this is the best look so far; ends the run when the last good one is too long ago."""
+    """Whether this is the best validation so far; ends the run when that one is too long ago."""
     if mrr > state.best_mrr:
-        state.best_mrr, state.looks_since_best = mrr, 0
+        state.best_mrr, state.validations_since_best = mrr, 0
         return True
-    state.looks_since_best += 1
-    state.stopped_early = 0 < patience <= state.looks_since_best
+    state.validations_since_best += 1
+    state.stopped_early = 0 < patience <= state.validations_since_best
     return False

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from knowwhen.models.base import TemporalModel
+from knowwhen.models import TemporalModel
 from knowwhen.training.config import Config, ObjectiveConfig, RegularizerConfig
+from knowwhen.training.losses import cross_entropy
 from knowwhen.training.regularizers import delta, omega3, smoothness
-from knowwhen.training.softmax import Precision, cross_entropy
+from knowwhen.training.softmax import Precision
 
 
 @dataclass(frozen=True)
@@ -43,25 +44,26 @@ class Objective:
 
     def terms(self, model: TemporalModel, batch: Batch) -> dict[str, Tensor]:
         """Each term with its weight, by name; their sum is what is minimised."""
-        with model.shared_lookups():
-            return self._terms(model, batch)
+        with model.step(batch.s, batch.p, batch.o):
+            found = {"objects": self.object_loss(model, batch)}
+            if self.objective.time_weight and model.decomposition.temporal and batch.dated.any():
+                found["times"] = self.objective.time_weight * self.time_loss(model, batch)
+            return found | self.penalties(model, batch)
 
-    def _terms(self, model: TemporalModel, batch: Batch) -> dict[str, Tensor]:
-        s, p, o, t = batch.s, batch.p, batch.o, batch.t
-        terms = {"objects": self.object_loss(model, batch)}
-        if self.objective.time_weight and model.temporal and batch.dated.any():
-            terms["times"] = self.objective.time_weight * self.time_loss(model, batch)
-        penalty = self.regularizer
+    def penalties(self, model: TemporalModel, batch: Batch) -> dict[str, Tensor]:
+        """Ω or Δ, and Λ; a model without factors or without a table of timestamps has none."""
+        facts, found, penalty = (batch.s, batch.p, batch.o, batch.t), dict[str, Tensor](), self.regularizer
         if penalty.embedding != "none" and penalty.embedding_weight:
-            if penalty.embedding == "omega3":
-                value = omega3(model.factors(s, p, o, t) + model.evidence_factors(p))
-            else:
-                factors = model.separate_factors(s, p, o, t) + model.evidence_factors(p)
-                value = delta(factors, int(penalty.embedding[-1]))
-            terms["embedding_penalty"] = penalty.embedding_weight * value
-        if penalty.time_weight and model.temporal:
-            terms["time_penalty"] = penalty.time_weight * smoothness(model.time_axis(), penalty.time_p, self.gaps)
-        return terms
+            own = model.decomposition.factors if penalty.embedding == "omega3" else model.decomposition.separate_factors
+            factors = own(*facts) + model.evidence_factors(batch.p)
+            if factors:
+                value = omega3(factors) if penalty.embedding == "omega3" else delta(factors, int(penalty.embedding[-1]))
+                found["embedding_penalty"] = penalty.embedding_weight * value
+        axes = model.decomposition.time_axes() if penalty.time_weight else []
+        if axes:
+            smooth = torch.stack([smoothness(axis, penalty.time_p, self.gaps) for axis in axes]).sum()
+            found["time_penalty"] = penalty.time_weight * smooth
+        return found
 
     def object_loss(self, model: TemporalModel, batch: Batch) -> Tensor:
         """ℓ: cross-entropy of the true object among all entities, batch mean.
@@ -69,15 +71,13 @@ class Objective:
         Evidence is dropped for the first of the batch, which is as good as at random: facts are shuffled.
         """
         bare = round(self.dropout * len(batch))
-        query, cells = model.whole_query(batch.s, batch.p, batch.t, bare), model.cells(batch.s, batch.p, batch.t, bare)
-        return cross_entropy(query, model.candidates(), batch.o, extra=cells, precision=self.precision)
+        return cross_entropy(model.objects(batch.s, batch.p, batch.t, bare=bare), batch.o, self.precision)
 
     def time_loss(self, model: TemporalModel, batch: Batch) -> Tensor:
         """ℓ̃: cross-entropy of the true time along the time axis, over the dated facts; undated ones count as 0."""
         rows = batch.dated.nonzero()[:, 0]
-        varying, _ = model.time_query(batch.s[rows], batch.p[rows], batch.o[rows])  # what is constant cancels
-        loss = cross_entropy(varying, model.time_axis(), batch.t[rows], precision=self.precision)
-        return loss * (len(rows) / len(batch))
+        times = model.decomposition.times(batch.s[rows], batch.p[rows], batch.o[rows])
+        return cross_entropy(times, batch.t[rows], self.precision) * (len(rows) / len(batch))
 
 
 def total(terms: dict[str, Tensor]) -> Tensor:

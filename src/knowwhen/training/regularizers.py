@@ -1,12 +1,14 @@
 """Penalties, as pure functions; their weights belong to the loop.
 
 Weighted by the batch, as in the paper: the factors are those of the batch's facts, so rows are penalised as often as
-they occur. All are on complex moduli, and their gradients are finite at zero.
+they occur. Complex rows are penalised by their moduli, real ones by absolute values; gradients are finite at zero.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import add
 from typing import Any
 
 import torch
@@ -32,37 +34,29 @@ def delta(factors: Sequence[Factor], p: int) -> Tensor:
 
 
 def smoothness(axis: Tensor, p: float, gaps: Tensor | None = None) -> Tensor:
-    """Λ_p = 1/(T−1) Σ_i ‖w_{i+1} − w_i‖_p^p (Lacroix et al. 2020, section 3.3); rows (T, 2r) in the order of time.
+    """Λ_p = 1/(T−1) Σ_i ‖w_{i+1} − w_i‖_p^p (Lacroix et al. 2020, section 3.3); rows (T, …) in the order of time.
 
     With `gaps` (T−1,), the real distances of neighbouring timestamps, each term is divided by its gap.
     """
     if len(axis) < 2:
-        return axis.new_zeros(())
-    steps = axis[1:] - axis[:-1]  # (T - 1, 2r)
-    norms = power_norm(steps, p)  # (T - 1,)
+        return axis.real.new_zeros(()) if axis.is_complex() else axis.new_zeros(())
+    norms = power_norm(axis[1:] - axis[:-1], p)  # (T - 1,)
     return (norms if gaps is None else norms / gaps).mean()
 
 
 def _norms(factors: Sequence[Factor], p: float) -> Tensor:
-    total = sum(weight * power_norm(_pairs(rows), p).mean() for weight, rows in factors)
-    assert isinstance(total, Tensor)
-    return total
+    return reduce(add, (weight * power_norm(rows, p).mean() for weight, rows in factors), torch.zeros(()))
 
 
-def _pairs(rows: Tensor) -> Tensor:
-    """Rows as pairs of reals, whose moduli are those of the rows: complex ones viewed, real ones beside zeros."""
-    if rows.is_complex():
-        return as_real(rows)
-    return torch.stack([rows, torch.zeros_like(rows)], dim=-1).flatten(-2)
+def power_norm(rows: Tensor, p: float) -> Tensor:  # (n, …) -> (n,)
+    """Σ_j |z_j|^p of each row of complex or real numbers.
 
-
-def power_norm(rows: Tensor, p: float) -> Tensor:  # (n, 2r) -> (n,)
-    """Σ_j |z_j|^p of each row of r complex numbers.
-
-    Naive equivalent: `as_complex(rows).abs().pow(p).sum(-1)`. The gradient p |z|^(p−2) z is written out: it takes a few
-    products, and is 0 at 0 where a square root's is NaN.
+    Naive equivalent: `rows.abs().pow(p).flatten(1).sum(-1)`. For complex rows the gradient p |z|^(p−2) z is written
+    out: it takes a few products, and is 0 at 0 where a square root's is NaN.
     """
-    norms: Tensor = _PowerNorm.apply(rows, p)  # type: ignore[no-untyped-call]
+    if not rows.is_complex():
+        return rows.abs().pow(p).flatten(1).sum(-1)
+    norms: Tensor = _PowerNorm.apply(as_real(rows).flatten(1), p)  # type: ignore[no-untyped-call]
     return norms
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import fcntl
 import json
 import platform
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -24,11 +25,14 @@ from torch import Tensor
 
 from knowwhen.errors import DamagedFile, RunError
 from knowwhen.facts.dataset import Dataset
-from knowwhen.facts.index.history import Lags
 from knowwhen.files import write_whole, writing
-from knowwhen.models import EvidenceSettings, Sizes, TemporalModel, model_named
-from knowwhen.training.config import Config, read_config
-from knowwhen.training.loop import Record, State
+from knowwhen.models import Specification, TemporalModel, build, model_named
+from knowwhen.models.registry import code_of, is_known
+from knowwhen.training import checkpoint
+from knowwhen.training.config import Config, read_config, to_toml
+from knowwhen.training.loop import Learner, Record, State
+
+FORMAT = 2  # of run folders; 1 was that of version 0.1
 
 
 class RunFolder:
@@ -58,9 +62,10 @@ class RunFolder:
             if not (self.model / "data").exists():
                 dataset.save(self.model / "data")
             meta = {"hash": dataset.hash, "name": dataset.name, **about}
-            versions = {"python": platform.python_version(), "torch": torch.__version__}
-            extra = "".join(_toml_section(name, values) for name, values in (("data", meta), ("versions", versions)))
-            write_whole(self.config, (config.to_toml() + extra).encode())
+            versions = {"format": FORMAT, "python": platform.python_version(), "torch": torch.__version__}
+            code = code_of(model_named(config.model.name))
+            notes = to_toml({"data": meta, "versions": versions | ({"code": code} if code else {})})
+            write_whole(self.config, f"{config.to_toml()}\n{notes}".encode())
 
     def change_config(self, config: Config) -> None:
         """Puts other settings in place of those of the run; what it notes of data and versions stays."""
@@ -68,21 +73,23 @@ class RunFolder:
         with writing(self.path):
             write_whole(self.config, (config.to_toml() + mark + notes).encode())
 
-    def read_config(self) -> Config:
+    def read_config(self, *, allow_import: bool = False) -> Config:
+        """The settings of the run; a class of one's own must be known, or `allow_import` imports it."""
+        notes = check_format(self.config)
+        if notes.get("code") and not is_known(str(notes["model"])):
+            model_named(str(notes["code"]), allow_import=allow_import)
         return read_config(self.config)
 
-    def save_checkpoint(self, model: TemporalModel, optimizer: torch.optim.Optimizer, state: State) -> None:
+    def save_checkpoint(self, learner: Learner, state: State) -> None:
         """Writes last.safetensors; the one before stays as previous.safetensors."""
-        tensors = {f"model.{name}": table.detach() for name, table in model.named_parameters()}
-        for name, table in model.named_parameters():
-            tensors |= {f"optimizer.{key}.{name}": value for key, value in optimizer.state[table].items()}
-        last = self.checkpoints / "last.safetensors"
+        tensors, values = checkpoint.gather(learner)
         with writing(self.path):
-            data = save(_on_cpu(tensors), {"state": json.dumps(asdict(state))})
-            write_whole(last, data, keep=self.checkpoints / "previous.safetensors")
-        self.write_history(state.history)
+            # One text: safetensors writes several in any order, and the same run would give other bytes.
+            data = save(tensors, {"state": json.dumps({**asdict(state), "optimizer": values})})
+            write_whole(self.checkpoints / "last.safetensors", data, keep=self.checkpoints / "previous.safetensors")
+        self.write_records(state.records)
 
-    def load_checkpoint(self, model: TemporalModel, optimizer: torch.optim.Optimizer) -> State | None:
+    def load_checkpoint(self, learner: Learner) -> State | None:
         """The state of the last checkpoint, its tensors put in place; None where there is none yet."""
         path = self.checkpoints / "last.safetensors"
         if not path.exists():
@@ -93,14 +100,12 @@ class RunFolder:
             path, remedy="delete it to go on from previous.safetensors, or start a new run"
         )
         try:
-            with torch.no_grad():
-                for name, table in model.named_parameters():
-                    table.copy_(tensors[f"model.{name}"])
-                    for key, value in optimizer.state[table].items():
-                        value.copy_(tensors[f"optimizer.{key}.{name}"])
-        except (KeyError, RuntimeError) as error:
-            raise _of_another_version(model) from error
-        return State(**json.loads(metadata["state"]))
+            found = json.loads(metadata["state"])
+            values, state = found.pop("optimizer"), State(**found)
+        except (KeyError, ValueError, TypeError) as error:
+            raise checkpoint.of_another_version(learner.model) from error
+        checkpoint.restore(learner, tensors, values)
+        return state
 
     def save_best(self, model: TemporalModel) -> None:
         with writing(self.path):
@@ -110,11 +115,11 @@ class RunFolder:
         with writing(self.path), self.timing.open("a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
 
-    def write_history(self, history: list[Record]) -> None:
+    def write_records(self, records: list[Record]) -> None:
         with writing(self.path):
-            write_whole(self.metrics, "".join(json.dumps(record) + "\n" for record in history).encode())
+            write_whole(self.metrics, "".join(json.dumps(record) + "\n" for record in records).encode())
 
-    def history(self) -> list[Record]:
+    def records(self) -> list[Record]:
         """The lines of metrics.jsonl."""
         if not self.metrics.is_file():
             return []
@@ -125,14 +130,14 @@ class RunFolder:
         with writing(self.path):
             save_model(self.model, model, card)
 
-    def load_model(self, model: TemporalModel) -> TemporalModel:
+    def load_weights(self, model: TemporalModel) -> TemporalModel:
         """The model with the weights of the best checkpoint, or the last where none is best."""
         for name, prefix in (("best", ""), ("last", "model."), ("previous", "model.")):
             path = self.checkpoints / f"{name}.safetensors"
             if path.exists():
                 tensors, _ = read_tensors(path, remedy="train again")
                 weights = {key.removeprefix(prefix): table for key, table in tensors.items() if key.startswith(prefix)}
-                _put(model, weights)
+                checkpoint.weights(model, weights)
                 return model
         raise RunError(f"{self.path} has no checkpoint yet; --resume goes on with the run")
 
@@ -155,27 +160,41 @@ def save_model(folder: Path, model: TemporalModel, card: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / "weights.safetensors", _weights(model))
     write_whole(folder / "README.md", card.encode())
-    evidence = {term.name: asdict(term.settings) for term in model.evidence_terms()}
-    about = {"model": model.name, "rank": model.rank, "sizes": asdict(model.sizes), "evidence": evidence}
-    about["weighing"] = model.weighing is not None
+    about = {"format": FORMAT, **Specification.of(model).to_dict()}
     write_whole(folder / "model.json", (json.dumps(about, indent=1) + "\n").encode())
 
 
-def load_model(folder: Path) -> TemporalModel:
+def load_model(folder: Path, *, allow_import: bool = False) -> TemporalModel:
     """The model of a folder that `save_model` wrote."""
+    path = folder / "model.json"
     try:
-        about = json.loads((folder / "model.json").read_text(encoding="utf-8"))
-        model = model_named(about["model"])(Sizes(**about["sizes"]), int(about["rank"]))
-        for name, settings in about.get("evidence", {}).items():
-            lags = Lags(tuple(settings.pop("lags")["edges"]))
-            model.add_evidence(name, EvidenceSettings(lags, **settings))
-        if about.get("weighing"):
-            model.add_weighing()
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DamagedFile(f"cannot read {folder / 'model.json'}: {error}") from error
+        about = json.loads(path.read_text(encoding="utf-8"))
+        _check(path, about.pop("format", 1))
+        model = build(Specification.from_dict(about), allow_import=allow_import)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DamagedFile(f"cannot read {path}: {error}") from error
     tensors, _ = read_tensors(folder / "weights.safetensors", remedy="train again or copy the model anew")
-    _put(model, tensors)
+    checkpoint.weights(model, tensors)
     return model
+
+
+def check_format(config: Path) -> dict[str, Any]:
+    """Refuses a run of another version before its settings are misread; returns what the run notes of its making."""
+    try:
+        values = tomllib.loads(config.read_text(encoding="utf-8"))
+        notes = {"format": 1, **values.get("versions", {}), "model": values.get("model", {}).get("name", "")}
+    except (OSError, ValueError, AttributeError, TypeError) as error:
+        raise DamagedFile(f"cannot read {config}: {error}") from error
+    _check(config, notes["format"])
+    return notes
+
+
+def _check(path: Path, found: object) -> None:
+    if found == FORMAT:
+        return
+    if isinstance(found, int) and found > FORMAT:
+        raise RunError(f"{path} was written by a later version of knowwhen, which this one cannot read; upgrade it")
+    raise RunError(f"{path} was written by knowwhen 0.1, whose runs this version does not open; train again")
 
 
 def read_tensors(path: Path, remedy: str) -> tuple[dict[str, Tensor], dict[str, str]]:
@@ -188,28 +207,9 @@ def read_tensors(path: Path, remedy: str) -> tuple[dict[str, Tensor], dict[str, 
 
 
 def _weights(model: TemporalModel) -> bytes:
-    return save(_on_cpu({name: table.detach() for name, table in model.named_parameters()}))
-
-
-def _on_cpu(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
-
-
-def _put(model: TemporalModel, tensors: dict[str, Tensor]) -> None:
-    try:
-        model.load_state_dict(tensors)
-    except RuntimeError as error:
-        raise _of_another_version(model) from error
-
-
-def _of_another_version(model: TemporalModel) -> DamagedFile:
-    return DamagedFile(f"the weights are not those of this version's {model.name}; train again")
+    return save(checkpoint.on_cpu(model.state_dict()))
 
 
 def _holds_anything(path: Path) -> bool:
     """Whether a folder has files other than those of a run that was killed before it began."""
     return any(entry.name not in (".lock", "checkpoints", "model") for entry in path.iterdir())
-
-
-def _toml_section(name: str, values: dict[str, Any]) -> str:
-    return f"\n[{name}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items())

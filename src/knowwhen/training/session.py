@@ -12,10 +12,8 @@ from typing import Protocol
 import torch
 
 from knowwhen.errors import Interrupted
-from knowwhen.models import TemporalModel
-from knowwhen.training.averaging import AveragingAdagrad
 from knowwhen.training.config import Config
-from knowwhen.training.loop import Record, State
+from knowwhen.training.loop import Learner, Record, State
 from knowwhen.training.run import RunFolder
 
 CHECKPOINT_SECONDS = 300  # within long epochs
@@ -61,13 +59,11 @@ class RunWatcher:
     def __init__(
         self,
         folder: RunFolder,
-        model: TemporalModel,
-        optimizer: AveragingAdagrad,
+        learner: Learner,
         progress: TrainingProgress,
         stop: threading.Event,
     ) -> None:
-        self.folder, self.model, self.optimizer = folder, model, optimizer
-        self.progress, self.stop = progress, stop
+        self.folder, self.learner, self.progress, self.stop = folder, learner, progress, stop
         self.saved = time.monotonic()
         self.examples, self.seconds = 0, 0.0  # of this epoch, since this process began
 
@@ -85,19 +81,19 @@ class RunWatcher:
             self.save(state)
 
     def after_epoch(self, state: State, is_best: bool) -> None:
-        looked = "valid" in state.history[-1] or state.best_mrr >= 0
-        if is_best or (self.optimizer.steps and not looked):  # without a look, the average is the model
-            with self.optimizer.averaged():
-                self.folder.save_best(self.model)
+        validated = "valid" in state.records[-1] or state.best_mrr >= 0
+        if is_best or (self.learner.averages.steps and not validated):  # without validation, the average is the model
+            with self.learner.averages.applied():
+                self.folder.save_best(self.learner.model)
         self.save(state)
         rate = self.examples / self.seconds if self.seconds else 0.0
         timing = {"epoch": state.epoch, "seconds": round(self.seconds, 3), "examples_per_second": round(rate)}
         self.folder.append_timing(timing)
-        self.progress.epoch(state.history[-1], self.seconds, rate)
+        self.progress.epoch(state.records[-1], self.seconds, rate)
         self.examples, self.seconds = 0, 0.0
 
     def save(self, state: State) -> None:
-        self.folder.save_checkpoint(self.model, self.optimizer, state)
+        self.folder.save_checkpoint(self.learner, state)
         self.saved = time.monotonic()
 
 
@@ -126,7 +122,8 @@ def stop_requested() -> Iterator[threading.Event]:
 
 def threads_for(config: Config, entities: int) -> int:
     """The setting, or one where a step is too small to be worth sharing, else all torch may use (OMP_NUM_THREADS)."""
-    step = 6 * config.training.batch_size * entities * 2 * config.model.rank  # of the three products
+    numbers = 2 * int(config.model.options.get("rank", 1))
+    step = 6 * config.training.batch_size * entities * numbers  # of the three products
     return config.training.threads or (1 if step < SMALL_STEP else torch.get_num_threads())
 
 

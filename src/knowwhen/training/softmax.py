@@ -33,7 +33,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from knowwhen.models.algebra import Cells
+from knowwhen.models.scores import Cells
 
 Precision = Literal["fp32", "bf16"]
 

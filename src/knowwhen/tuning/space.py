@@ -19,5 +19,4 @@ def grid(axes: Mapping[str, Sequence[object]]) -> list[Point]:
 
 def point_of(config: Config) -> Point:
     """All settings of a run, in JSON's types."""
-    sections = config.model_dump(mode="json")
-    return {f"{section}.{key}": value for section, values in sections.items() for key, value in values.items()}
+    return config.flat()

@@ -43,13 +43,22 @@ class Counts:
             _Found(self._meeting, (s, o)),
             _Found(self._fact, (s, o, p)),
         ]
-        of_subject = [_Found(self._entity, (s,)), _Found(self._role, (s, p))]
-        asked, asked_of_subject = about[3].near(at, 0), of_subject[1].near(at, 0)
-        columns = [found.near(at, reach) - asked for reach in REACHES for found in about]
+        near = [[found.near(at, reach) for found in about] for reach in REACHES]
+        asked = near[0][3]  # within 0: at the very time
+        columns = [count - asked for counts in near for count in counts]
         columns += [found.ever - asked for found in about]
         columns.append(self._fact.count((s, o, inverse)))
-        columns += [found.ever - asked_of_subject for found in of_subject]
+        columns += self._of_subjects(s, p, at)
         return np.asarray(np.stack(columns, axis=-1) * (s != o)[:, None])
+
+    def _of_subjects(self, s: Ints, p: Ints, at: Ints) -> list[Ints]:  # (n,), (n,)
+        """Facts of the subject, and of it under the predicate; counted once for neighbours that ask the same."""
+        starts = np.flatnonzero(np.diff(s, prepend=-1) | np.diff(p, prepend=-1) | np.diff(at, prepend=at[:1] - 1))
+        lengths = np.diff(starts, append=len(s))
+        s, p, at = s[starts], p[starts], at[starts]
+        found = [_Found(self._entity, (s,)), _Found(self._role, (s, p))]
+        asked = found[1].near(at, 0)
+        return [np.repeat(one.ever - asked, lengths) for one in found]
 
 
 class _Found:

@@ -1,0 +1,69 @@
+"""One specification, which JSON can hold, and one way to make a model of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from knowwhen.errors import BadRequest, did_you_mean
+from knowwhen.models.composition import TemporalModel
+from knowwhen.models.registry import EVIDENCE, code_of, is_known, model_named
+from knowwhen.models.sizes import Sizes
+
+
+@dataclass(frozen=True)
+class Specification:
+    """All that fixes the shape of a model; its parameters fill it."""
+
+    model: str  # the name of a decomposition
+    sizes: Sizes
+    options: Mapping[str, Any] = field(default_factory=dict)
+    evidence: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # options by term
+    corrected: bool = False
+    code: str = ""  # 'module:Class' of a model that is not of the package
+
+    @classmethod
+    def of(cls, model: TemporalModel) -> Specification:
+        return cls(
+            model.name,
+            model.sizes,
+            model.decomposition.options.model_dump(mode="json"),
+            {term.name: term.options.model_dump(mode="json") for term in model.terms},
+            model.correction is not None,
+            code_of(type(model.decomposition)),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it in JSON's types."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Specification:
+        return cls(**{**values, "sizes": Sizes(**values["sizes"])})
+
+    def resized(self, sizes: Sizes) -> Specification:
+        return replace(self, sizes=sizes)
+
+
+def build(spec: Specification, *, allow_import: bool = False) -> TemporalModel:
+    """A model without values: to be initialised, or filled from a file.
+
+    Code of others is run only where the caller allows it: `allow_import`, or the class is registered already, or an
+    installed package offers it.
+    """
+    by_name = not spec.code or is_known(spec.model)
+    model = model_named(spec.model if by_name else spec.code, allow_import=allow_import)
+    decomposition = model(spec.sizes, model.Options(**spec.options))
+    evidence = {}
+    for name, options in spec.evidence.items():
+        term = term_named(name)
+        rows = decomposition.entity_rows()
+        evidence[name] = term(spec.sizes, rows.shape[1], decomposition.has_complex_rows, term.Options(**options))
+    return TemporalModel(decomposition, evidence, spec.corrected)
+
+
+def term_named(name: str) -> type[Any]:
+    if name not in EVIDENCE:
+        raise BadRequest(f"no evidence term {name!r}; there are {', '.join(EVIDENCE)}{did_you_mean(name, EVIDENCE)}")
+    return EVIDENCE[name]

@@ -1,0 +1,213 @@
+"""Scores as values: b rows over n columns (entities, timestamps or predicates) that are never all made at once.
+
+Loss, ranking, top-k, calibration and correction read them at blocks of columns, at chosen columns or at single cells;
+which model made them they do not know. A product with a table has fast kernels; all others go through blocks.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from knowwhen import chunks
+from knowwhen.models.algebra import as_real, dots, lookup
+from knowwhen.models.tables import Table
+
+DISTANCES = 1 << 16  # single distances that are made at once
+
+
+class Cells(NamedTuple):
+    """Sparse scores, to be added to X[rows, columns]; repeated cells add up."""
+
+    rows: Tensor
+    columns: Tensor
+    values: Tensor
+
+
+class Scores(ABC):
+    """X, (b, n)."""
+
+    rows: int  # b
+    columns: int  # n
+    depth: int = 1  # numbers that are made on the way to each score: blocks are narrower where they are many
+
+    @abstractmethod
+    def at(self, columns: slice | Tensor) -> Tensor:  # (b, k)
+        """X[:, columns]: a block, or chosen columns, which differ from each other; the caller may overwrite it."""
+
+    @abstractmethod
+    def cells(self, rows: Tensor, columns: Tensor) -> Tensor:  # (m,)
+        """X[rows, columns]."""
+
+    def whole(self) -> Tensor:  # (b, n)
+        return self.at(slice(0, self.columns))
+
+    def write(self, columns: slice, out: Tensor) -> None:
+        """Puts a block into memory that is there already."""
+        out.copy_(self.at(columns))
+
+    def split(self) -> tuple[Scores, Cells | None]:
+        """What is dense, and what is added to single cells."""
+        return self, None
+
+    def __add__(self, other: Scores) -> Scores:
+        return Total(self, other)
+
+
+class Product(Scores):
+    """X[i, j] = ⟨query_i, table_j⟩ + constant_i; complex rows are multiplied as Re⟨query_i, conj(table_j)⟩."""
+
+    def __init__(self, query: Tensor, table: Table | Tensor, constant: Tensor | None = None) -> None:
+        # A table's own parameter: through views of it, a gradient would be copied.
+        self.table = table.weight if isinstance(table, Table) else as_real(table)  # (n, d)
+        self.query = as_real(query)  # (b, d)
+        self.constant = constant  # (b,)
+        self.rows, self.columns = len(query), len(self.table)
+
+    def at(self, columns: slice | Tensor) -> Tensor:
+        table = self.table[columns] if isinstance(columns, slice) else lookup(self.table, columns)
+        return self._with_constant(self.query @ table.mT)
+
+    def write(self, columns: slice, out: Tensor) -> None:
+        torch.mm(self.query, self.table[columns].mT, out=out)
+        self._with_constant(out)
+
+    def _with_constant(self, scores: Tensor) -> Tensor:
+        return scores if self.constant is None else scores.add_(self.constant[:, None])
+
+    def cells(self, rows: Tensor, columns: Tensor) -> Tensor:
+        found = dots(self.query, self.table, rows, columns)
+        return found if self.constant is None else found + self.constant[rows]
+
+    def __add__(self, other: Scores) -> Scores:
+        if not isinstance(other, Product) or other.table is not self.table:
+            return super().__add__(other)
+        constants = [constant for constant in (self.constant, other.constant) if constant is not None]
+        constant = torch.stack(constants).sum(0) if constants else None
+        return Product(self.query + other.query, self.table, constant)
+
+
+class Distance(Scores):
+    """X[i, j] = −‖query_i − table_j‖_p."""
+
+    def __init__(self, query: Tensor, table: Table | Tensor, p: float) -> None:  # (b, d), (n, d)
+        self.query, self.table, self.p = query, table.weight if isinstance(table, Table) else table, p
+        self.rows, self.columns = len(query), len(self.table)
+
+    def at(self, columns: slice | Tensor) -> Tensor:
+        table = self.table[columns] if isinstance(columns, slice) else lookup(self.table, columns)
+        # Not by a product: it loses the digits of small distances, and equal scores would not be ties.
+        return -torch.cdist(self.query, table, self.p, compute_mode="donot_use_mm_for_euclid_dist")
+
+    def cells(self, rows: Tensor, columns: Tensor) -> Tensor:
+        parts = ((rows[part], columns[part]) for part in chunks.slices(len(rows), DISTANCES))
+        found = [torch.linalg.vector_norm(self.query[r] - lookup(self.table, c), self.p, dim=-1) for r, c in parts]
+        return -torch.cat([self.query[:0, 0], *found])
+
+
+class TimedProduct(Scores):
+    """X[i, j] = ⟨query_i, candidates(j, t_i)⟩: the rows of candidates depend on the time of the question."""
+
+    def __init__(
+        self, query: Tensor, t: Tensor, columns: int, candidates: Callable[[Tensor, Tensor], Tensor]
+    ) -> None:  # (b, d), (b,); candidates(ids, times) -> (…, d), broadcasting
+        self.query, self.t, self.candidates = query, t, candidates
+        self.rows, self.columns = len(query), columns
+
+    def at(self, columns: slice | Tensor) -> Tensor:
+        """Rows of one time share their candidates."""
+        ids = torch.arange(self.columns, device=self.t.device)[columns]
+        times, number = torch.unique(self.t, return_inverse=True)
+        order = number.argsort(stable=True)
+        sizes = torch.bincount(number, minlength=len(times)).tolist()
+        groups = self.query[order].split(sizes)  # type: ignore[no-untyped-call]
+        made = [query @ self.candidates(ids, t).mT for query, t in zip(groups, times, strict=True)]
+        return torch.cat(made)[order.argsort()] if made else self.query.new_zeros(0, len(ids))
+
+    def cells(self, rows: Tensor, columns: Tensor) -> Tensor:
+        return (self.query[rows] * self.candidates(columns, self.t[rows])).sum(-1)
+
+
+class Computed(Scores):
+    """X[i, j] by a function of ids that broadcasts: slow, and right for any formula."""
+
+    def __init__(
+        self,
+        rows: int,
+        columns: int,
+        score: Callable[[Tensor, Tensor], Tensor],
+        device: torch.device | str = "cpu",
+        depth: int = 1,
+    ) -> None:
+        self.rows, self.columns, self.score, self.device, self.depth = rows, columns, score, device, depth
+
+    def at(self, columns: slice | Tensor) -> Tensor:
+        ids = torch.arange(self.columns, device=self.device)[columns]
+        rows = torch.arange(self.rows, device=self.device)[:, None]
+        parts = [*chunks.slices(len(ids), chunks.rows_at_once(self.rows * self.depth))] or [slice(0)]
+        # (b, 1) where the columns do not matter
+        return torch.cat([self.score(rows, ids[part]).expand(self.rows, len(ids[part])) for part in parts], dim=1)
+
+    def cells(self, rows: Tensor, columns: Tensor) -> Tensor:
+        return self.score(rows, columns)
+
+
+class Matrix(Scores):
+    """X itself, where it was made by other means."""
+
+    def __init__(self, matrix: Tensor) -> None:
+        self.matrix = matrix
+        self.rows, self.columns = matrix.shape
+
+    def at(self, columns: slice | Tensor) -> Tensor:
+        return self.matrix[:, columns].clone()
+
+    def cells(self, rows: Tensor, columns: Tensor) -> Tensor:
+        return self.matrix[rows, columns]
+
+
+class Total(Scores):
+    """The sum of two kinds of scores."""
+
+    def __init__(self, one: Scores, other: Scores) -> None:
+        self.one, self.other, self.rows, self.columns = one, other, one.rows, one.columns
+        self.depth = max(one.depth, other.depth)
+
+    def at(self, columns: slice | Tensor) -> Tensor:
+        return self.one.at(columns) + self.other.at(columns)
+
+    def cells(self, rows: Tensor, columns: Tensor) -> Tensor:
+        return self.one.cells(rows, columns) + self.other.cells(rows, columns)
+
+
+class Sparse(Scores):
+    """Dense scores, and what is added to single cells of them."""
+
+    def __init__(self, dense: Scores, added: Cells) -> None:
+        self.dense, self.added, self.rows, self.columns = dense, added, dense.rows, dense.columns
+        self.depth = dense.depth
+
+    def at(self, columns: slice | Tensor) -> Tensor:
+        ids = torch.arange(self.columns, device=self.added.rows.device)[columns]
+        place = torch.full((self.columns,), -1, dtype=torch.int64, device=ids.device)
+        place[ids] = torch.arange(len(ids), device=ids.device)
+        where = place[self.added.columns]
+        inside = (where >= 0).nonzero()[:, 0]
+        cells = (self.added.rows[inside], where[inside])
+        return self.dense.at(columns).index_put_(cells, self.added.values[inside], accumulate=True)
+
+    def cells(self, rows: Tensor, columns: Tensor) -> Tensor:
+        keys, values = self.added.rows * self.columns + self.added.columns, self.added.values
+        different, number = torch.unique(keys, return_inverse=True)
+        sums = values.new_zeros(len(different) + 1).index_add(0, number, values)  # the last is that of no cell
+        wanted = rows * self.columns + columns
+        place = torch.searchsorted(different, wanted).clamp(max=max(len(different) - 1, 0))
+        known = different[place] == wanted if len(different) else torch.zeros_like(wanted, dtype=torch.bool)
+        return self.dense.cells(rows, columns) + sums[torch.where(known, place, len(different))]
+
+    def split(self) -> tuple[Scores, Cells | None]:
+        return self.dense, self.added

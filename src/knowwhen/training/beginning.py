@@ -1,0 +1,53 @@
+"""The data and settings of a run: of a new one, or of one that is to go on, which they must fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from knowwhen.errors import BadRequest, RunError
+from knowwhen.facts.catalog import load
+from knowwhen.facts.dataset import Dataset
+from knowwhen.models import model_named
+from knowwhen.training.config import Config, read_config
+from knowwhen.training.run import RunFolder
+
+MAY_CHANGE_ON_RESUME = ("training.epochs", "validation.every", "validation.patience")
+
+
+def begin(
+    folder: RunFolder,
+    data: Dataset | str | Path | None,
+    recipe: str | Path | None,
+    changes: Mapping[str, object],
+    resume: bool,
+    allow_code: bool,
+) -> tuple[Dataset, Config]:
+    """The data and settings of a new run, or of the one that is to go on."""
+    given = data if isinstance(data, Dataset) or data is None else load(data)
+    named = "model.name" in changes or allow_code  # whoever names a class allows its code; a recipe does not
+    if not (resume and folder.exists):
+        if given is None:
+            raise BadRequest(f"there is no run in {folder.path} to resume; name the data to train on")
+        config = read_config(recipe, changes, allow_import=named)
+        folder.create(config, given, {"recipe": str(recipe)} if recipe else {})
+        return given, config
+    if "model.name" in changes:
+        model_named(str(changes["model.name"]), allow_import=True)
+    dataset, config = load(folder.model / "data"), folder.read_config(allow_import=allow_code)
+    if given is not None and given.hash != dataset.hash:
+        raise RunError(
+            f"the data has changed since {folder.path} began: hash {given.hash[:12]}, then {dataset.hash[:12]}; "
+            "start a new run, or resume without naming data to use what the run began with"
+        )
+    wanted = read_config(recipe if recipe is not None else folder.config, changes)
+    then, now = config.flat(), wanted.flat()
+    for name in [*then, *now]:
+        if then.get(name) != now.get(name) and name not in MAY_CHANGE_ON_RESUME:
+            raise RunError(
+                f"{folder.path} was begun with {name} = {then.get(name)!r}, not {now.get(name)!r}; "
+                "start a new run for that"
+            )
+    if wanted != config:
+        folder.change_config(wanted)
+    return dataset, wanted

@@ -1,0 +1,65 @@
+"""All state of training as tensors and JSON, both ways, for every optimizer and every module."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from knowwhen.errors import DamagedFile
+from knowwhen.models import TemporalModel
+from knowwhen.training.loop import Learner
+
+Tensors = dict[str, Tensor]
+
+
+def gather(learner: Learner) -> tuple[Tensors, dict[str, Any]]:
+    """Tensors of model (buffers too), optimizer and averages; and what of the optimizer is no tensor."""
+    tensors = {f"model.{name}": tensor for name, tensor in learner.model.state_dict().items()}
+    tensors |= {f"average.{name}": tensor for name, tensor in learner.averages.tensors.items()}
+    state = learner.optimizer.state_dict()
+    numbers: dict[str, Any] = {}
+    for i, values in state["state"].items():
+        for key, value in values.items():
+            kept = tensors if isinstance(value, Tensor) else numbers
+            kept[f"optimizer.{i}.{key}"] = value
+    return on_cpu(tensors), {"groups": state["param_groups"], "numbers": numbers}
+
+
+def restore(learner: Learner, tensors: Tensors, values: dict[str, Any]) -> None:
+    """Puts what `gather` gave in place."""
+    try:
+        weights(
+            learner.model, {name.removeprefix("model."): x for name, x in tensors.items() if name.startswith("model.")}
+        )
+        with torch.no_grad():
+            for name, average in learner.averages.tensors.items():
+                average.copy_(tensors[f"average.{name}"])
+        state: dict[int, dict[str, Any]] = {}
+        for name, value in (tensors | values["numbers"]).items():
+            if name.startswith("optimizer."):
+                _, i, key = name.split(".", 2)
+                state.setdefault(int(i), {})[key] = value
+        learner.optimizer.load_state_dict({"state": state, "param_groups": values["groups"]})
+    except (KeyError, ValueError, RuntimeError) as error:
+        raise of_another_version(learner.model) from error
+
+
+def weights(model: TemporalModel, tensors: Tensors) -> None:
+    """Fills a model; every tensor must be there, of its shape and type, and no other."""
+    expected = model.state_dict()
+    alike = expected.keys() == tensors.keys() and all(
+        (tensors[name].shape, tensors[name].dtype) == (tensor.shape, tensor.dtype) for name, tensor in expected.items()
+    )
+    if not alike:
+        raise of_another_version(model)
+    model.load_state_dict(tensors)
+
+
+def on_cpu(tensors: Tensors) -> Tensors:
+    return {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+
+
+def of_another_version(model: TemporalModel) -> DamagedFile:
+    return DamagedFile(f"the weights are not those of this version's {model.name}; train again")

@@ -1,0 +1,122 @@
+"""Training in stages, each from values to values: fit, then correct, then calibrate."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import torch
+
+from knowwhen.errors import BadRequest, Interrupted
+from knowwhen.evaluation import Calibration, calibrate, evaluate
+from knowwhen.facts.dataset import Dataset
+from knowwhen.facts.table import Bools
+from knowwhen.models import Background, Sizes, TemporalModel, build
+from knowwhen.training.config import Config
+from knowwhen.training.correction import held_out, learn_correction
+from knowwhen.training.loop import Learner, Record, State, TrainingFacts, fit
+from knowwhen.training.objective import Objective
+from knowwhen.training.run import RunFolder
+from knowwhen.training.session import RunWatcher, TrainingProgress, stop_requested
+from knowwhen.training.softmax import fast_bf16
+
+ENOUGH_TO_CALIBRATE = 30  # facts in valid: fewer would set a temperature by chance
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What training gives."""
+
+    model: TemporalModel
+    records: list[Record]  # of epochs
+    calibration: Calibration | None
+
+
+def new_model(config: Config, dataset: Dataset) -> TemporalModel:
+    """The model that settings describe, without values, drawing on the facts of train."""
+    spec = config.specification(Sizes.of(dataset, config.model.undated == "own"))
+    return build(spec).recall(Background.of(dataset))
+
+
+def train_stages(folder: RunFolder, dataset: Dataset, config: Config, progress: TrainingProgress) -> Trained:
+    """All stages, in a folder that holds the state of each."""
+    check_device(config.training.device)
+    if config.training.precision == "bf16" and not fast_bf16(config.training.device):
+        progress.notice("this machine has no bf16 instructions: training.precision=fp32 is many times faster here")
+    held = held_out(len(dataset.train), config.correction.held_out, config.training.seed)
+    model, state = fit_stage(folder, dataset, config, held, progress)
+    try:
+        if held.any():
+            model = correct_stage(folder, model, dataset, config, held, state, progress)
+        calibration = calibrate(model, dataset) if len(dataset.valid) >= ENOUGH_TO_CALIBRATE else None
+    except KeyboardInterrupt:
+        raise Interrupted(
+            f"stopped after the last epoch, which is saved; go on with: knowwhen train --run {folder.path} --resume"
+        ) from None
+    return Trained(model, state.records, calibration)
+
+
+def check_device(device: str) -> None:
+    """An error before anything is begun, where the device is not there."""
+    available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    kind, colon, index = device.partition(":")
+    if kind not in available or (colon and not index.isdecimal()):
+        raise BadRequest(f"no device {device!r}; expected {', '.join(available)}")
+    if not available[kind]:
+        raise BadRequest(f"the device is {device!r}, and torch finds none here; use cpu")
+
+
+def fit_stage(
+    folder: RunFolder, dataset: Dataset, config: Config, held: Bools, progress: TrainingProgress
+) -> tuple[TemporalModel, State]:
+    """Decomposition and evidence, learned on what is not held out: the best of them, and where the run ended."""
+    device = config.training.device
+    model = new_model(config, dataset).initialise(torch.Generator().manual_seed(config.training.seed)).to(device)
+    learner = Learner(model, config)
+    state = folder.load_checkpoint(learner) or State()
+    state.stopped_early = state.stopped_early and state.validations_since_best >= config.validation.patience > 0
+    gaps = torch.tensor(dataset.timeline.gaps, device=device) if config.regularizer.time_gaps else None
+    facts = TrainingFacts(dataset.train[~held], model.sizes, device)
+    with stop_requested() as stop:
+        watcher = RunWatcher(folder, learner, progress, stop)
+        progress.start(state, config, -(-len(facts) // config.training.batch_size))
+        validate = (lambda model: validation(model, dataset)) if len(dataset.valid) else None
+        try:
+            state = fit(learner, facts, Objective.of(config, gaps), state, watcher, validate)
+        finally:
+            progress.end()
+    return folder.load_weights(model).eval(), state
+
+
+def correct_stage(
+    folder: RunFolder,
+    model: TemporalModel,
+    dataset: Dataset,
+    config: Config,
+    held: Bools,
+    state: State,
+    progress: TrainingProgress,
+) -> TemporalModel:
+    """The model with a correction where valid agrees, else as it was; its record is noted with the last epoch."""
+    began = time.perf_counter()
+    progress.notice(f"correction: learning from {held.sum():,} training facts that were held out")
+    corrected = learn_correction(model, Background.of(dataset), dataset.train[held], config.training.seed)
+    if len(dataset.valid):
+        found = validation(corrected, dataset)
+        if state.best_mrr >= 0:
+            progress.notice(f"valid MRR {found['mrr']:.4f} with the correction, {state.best_mrr:.4f} without")
+        if found["mrr"] > state.best_mrr:
+            state.records[-1]["corrected"] = found
+        else:
+            progress.notice("valid is better without the correction: it is left out")
+            corrected = model
+    folder.write_records(state.records)
+    seconds = round(time.perf_counter() - began, 3)
+    folder.append_timing({"epoch": state.epoch, "correction": True, "seconds": seconds})
+    return corrected
+
+
+def validation(model: TemporalModel, dataset: Dataset) -> Record:
+    """What a validation records."""
+    metrics = evaluate(model, dataset, "valid").to_dict()
+    return {key: metrics[key] for key in ("mrr", "hits@1", "hits@3", "hits@10", "count")}

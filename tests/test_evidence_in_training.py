@@ -1,0 +1,193 @@
+"""Evidence from end to end: learned, saved, resumed, and honest about what it has seen."""
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+from torch.testing import assert_close
+
+import knowwhen as kw
+from knowwhen.errors import BadRequest, DamagedFile
+from knowwhen.evaluation import Protocol, evaluate
+from knowwhen.facts.dataset import Dataset
+from knowwhen.facts.dates import Granularity
+from knowwhen.facts.table import Facts
+from knowwhen.facts.timeline import Timeline
+from knowwhen.facts.vocabulary import Vocabulary
+from knowwhen.models.scores import Matrix
+
+SMALL = {
+    "model.name": "unioncomplex",
+    "model.rank": 4,
+    "model.evidence": ["pair_history", "predicate_history", "context"],
+    "evidence.pair_history.width": 4,
+    "evidence.dropout": 0.1,
+    "training.epochs": 2,
+    "training.batch_size": 500,
+    "validation.every": 1,
+}
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    return kw.train("leaders", run=tmp_path_factory.mktemp("runs") / "run", overrides=SMALL)
+
+
+def test_a_run_with_evidence_opens_with_the_same_scores(trained, tmp_path):
+    again = kw.open(trained.path)
+    trained.save(tmp_path / "copy")
+    copy = kw.open(tmp_path / "copy")
+    mrr = trained.evaluate("valid").mrr
+    assert again.evaluate("valid").mrr == copy.evaluate("valid").mrr == mrr == trained.info()["best_valid_mrr"]
+    for name, table in copy.model.named_parameters():
+        assert_close(table, dict(trained.model.named_parameters())[name], rtol=0, atol=0)
+    assert trained.info()["evidence"] == ["pair_history", "predicate_history", "context"]
+
+
+def test_evidence_is_learned(trained):
+    term = trained.model.evidence["pair_history"]
+    assert (term.strength != 1).any() and (term.scale != 0).any()
+    assert trained.info()["parameters"] > sum(table.numel() for table in trained.model.decomposition.parameters())
+
+
+def test_a_run_with_evidence_resumes_as_if_never_stopped(trained, tmp_path):
+    kw.train("leaders", run=tmp_path / "run", overrides={**SMALL, "training.epochs": 1})
+    resumed = kw.train(None, run=tmp_path / "run", resume=True, overrides={"training.epochs": 2})
+    for name, table in resumed.model.named_parameters():
+        assert_close(table, dict(trained.model.named_parameters())[name], rtol=0, atol=0)
+
+
+def test_no_fact_of_valid_or_test_is_in_the_history(trained):
+    history, data = trained.model.evidence["pair_history"].history, trained.dataset
+    assert len(history) == 2 * len(data.train)
+    positions = data.timeline.positions
+    held = set(zip(history.subject, history.predicate, history.object, history.begin, history.end, strict=True))
+    for split in ("valid", "test"):
+        facts = data.facts(split)
+        closed = facts[(facts.begin >= 0) & (facts.end >= 0)]
+        rows = zip(
+            closed.subject, closed.predicate, closed.object, positions[closed.begin], positions[closed.end], strict=True
+        )
+        known = {tuple(row) for row in data.train.rows().tolist()}
+        fresh = [row for row, fact in zip(rows, closed.rows().tolist(), strict=True) if tuple(fact) not in known]
+        assert fresh and not held & set(fresh)
+
+
+def test_ranking_adds_the_same_evidence_as_scoring(trained):
+    """A rank from tiles with cells is the rank by the whole matrix."""
+    metrics = trained.evaluate("test", sample=50)
+
+    class Whole:
+        name, sizes = trained.model.name, trained.model.sizes
+
+        def objects(self, s, p, t):
+            return Matrix(trained.model.objects(s, p, t).whole())
+
+    assert evaluate(Whole(), trained.dataset, "test", sample=50).mrr == pytest.approx(metrics.mrr, abs=1e-9)
+
+
+def planted(objects):
+    """Days on which s does 0 and 1 to the same object: the one tells the other."""
+    days = np.arange(400)
+    subject = days % 5
+    halves = [Facts(subject, np.full(400, p), 5 + o, days, days) for p, o in enumerate(objects)]
+    held = np.random.default_rng(0).permutation(400)[:80]
+    rest = np.setdiff1d(days, held)
+    return Dataset(
+        "planted",
+        Vocabulary("entity", pl.Series([f"e{i:02}" for i in range(45)])),
+        Vocabulary("predicate", pl.Series(["first", "second"])),
+        Timeline(Granularity("day"), days),
+        Facts.concatenate(halves[0], halves[1][rest]),
+        halves[1][held[:40]],
+        halves[1][held[40:]],
+    )
+
+
+def object_mrr(model):
+    return model.evaluate("test", protocol=Protocol(directions="objects")).mrr
+
+
+PLANTED = {**SMALL, "model.rank": 2, "training.epochs": 4, "training.batch_size": 100}
+
+
+def test_what_the_same_day_tells_is_found():
+    o = np.random.default_rng(1).integers(0, 40, 400)
+    data = planted([o, o])
+    assert object_mrr(kw.train(data, overrides=PLANTED)) > 0.9
+    assert object_mrr(kw.train(data, overrides={**PLANTED, "model.evidence": []})) < 0.4
+
+
+def test_what_others_do_that_day_is_found():
+    """On each day two subjects do the same to one object; of some only one is known."""
+    days, o = np.repeat(np.arange(200), 2), np.repeat(np.random.default_rng(1).integers(0, 40, 200), 2)
+    all_facts = Facts(np.tile([0, 1], 200), np.zeros(400, np.int64), 5 + o, days, days)
+    held = 2 * np.random.default_rng(0).permutation(200)[:40]
+    rest = np.setdiff1d(np.arange(400), held)
+    valid, test = all_facts[held[:20]], all_facts[held[20:]]
+    data = replace(planted([o, o]), train=all_facts[rest], valid=valid, test=test)
+    longer = {**PLANTED, "training.epochs": 12, "model.name": "complex"}  # which cannot learn it by itself
+    assert object_mrr(kw.train(data, overrides=longer)) > 0.9
+    assert object_mrr(kw.train(data, overrides={**longer, "model.evidence": ["pair_history"]})) < 0.4
+
+
+def test_with_shuffled_targets_nothing_leaks():
+    """The second object has nothing to do with the first: training must not seem better than chance allows."""
+    draw = np.random.default_rng(1)
+    model = kw.train(planted([draw.integers(0, 40, 400), draw.integers(0, 40, 400)]), overrides=PLANTED)
+    chance = np.mean(1 / np.arange(1, 41))
+    assert object_mrr(model) < 1.7 * chance
+    # Left out of its own history, a training fact has no more support than one that was made up.
+    facts = model.dataset.train
+    s, p, o, t = (torch.tensor(column) for column in (facts.subject, facts.predicate, facts.object, facts.begin))
+    made_up = torch.tensor(5 + draw.integers(0, 40, len(facts)))
+    rows = model.model.decomposition.entity_rows()
+    for term in model.model.terms:
+        real, invented = (term.score(s, p, x, t, rows).mean().item() for x in (o, made_up))
+        assert real == pytest.approx(invented, abs=0.1), term.name
+
+
+def test_bad_settings_begin_no_run(tmp_path):
+    with pytest.raises(BadRequest, match="increasing numbers from 1"):
+        kw.train("leaders", run=tmp_path / "run", overrides={**SMALL, "evidence.pair_history.lags": [7, 3]})
+    with pytest.raises(BadRequest, match=r"evidence\.dropout"):
+        kw.train("leaders", run=tmp_path / "run", overrides={**SMALL, "evidence.dropout": 1.0})
+    assert not (tmp_path / "run" / "config.toml").exists()
+
+
+def test_a_checkpoint_of_another_version_is_said_in_one_line(tmp_path):
+    kw.train("leaders", run=tmp_path / "run", overrides={**SMALL, "training.epochs": 1})
+    path = tmp_path / "run" / "checkpoints" / "last.safetensors"
+    with safe_open(path, framework="pt") as file:
+        kept, metadata = {name: file.get_tensor(name) for name in file.keys()}, file.metadata()  # noqa: SIM118
+    del kept["model.evidence.pair_history.share"]
+    save_file(kept, path, metadata)
+    with pytest.raises(DamagedFile, match="not those of this version's unioncomplex; train again"):
+        kw.train(None, run=tmp_path / "run", resume=True, overrides={"training.epochs": 2})
+
+
+def test_weights_of_another_version_are_said_in_one_line(trained, tmp_path):
+    trained.save(tmp_path / "model")
+    weights = load_file(tmp_path / "model" / "weights.safetensors")
+    del weights["evidence.pair_history.share"]
+    save_file(weights, tmp_path / "model" / "weights.safetensors")
+    with pytest.raises(DamagedFile, match="not those of this version's unioncomplex; train again"):
+        kw.open(tmp_path / "model")
+
+
+def test_evidence_settings_are_checked():
+    with pytest.raises(BadRequest, match="evidence"):
+        kw.train("leaders", overrides={**SMALL, "model.evidence": ["pair_histroy"]})
+    with pytest.raises(BadRequest, match="increasing numbers from 1"):
+        kw.train("leaders", overrides={**SMALL, "evidence.pair_history.lags": [7, 3]})
+
+
+def test_scores_with_evidence_do_not_depend_on_the_batch(trained):
+    s, p, t = (torch.arange(20) * k % n for k, n in ((7, 1400), (1, 34), (3, 80)))
+    whole = trained.model.objects(s, p, t).whole().detach()
+    single = torch.cat([trained.model.objects(*(x[i : i + 1] for x in (s, p, t))).whole() for i in range(20)])
+    assert_close(whole, single.detach())
