@@ -3,9 +3,11 @@
     python -m benchmarks.training --data ../shared/data/icews14 --rank 156 [--precision bf16] [--model tntcomplex]
     python -m benchmarks.training --evidence pair_history [--window 120]    also steps with it, in the same turns
     python -m benchmarks.training --entities 432715 --rank 100        random facts at the size of the paper's Wikidata
+    python -m benchmarks.training --entities 432715 --rank 100 --sampling uniform [--negatives 2048]
 
 Prints one JSON object; `share` is limit / step, `with_evidence` is step / step with evidence, all measured in this
-process, in turns: the machine's speed drifts.
+process, in turns: the machine's speed drifts. With sampling the limit is that of the products at the number of
+candidates of a step.
 """
 
 from __future__ import annotations
@@ -51,9 +53,19 @@ def batches(facts: TrainingFacts, size: int) -> Iterator[Batch]:
 def steps_of(model: TemporalModel, facts: Facts, config: Config) -> Callable[[], object]:
     """A training step, on other facts with every call."""
     learner = Learner(model.initialise(torch.Generator().manual_seed(0)), config)
-    objective = Objective.of(config)
-    stream = batches(TrainingFacts(facts, model.sizes), config.training.batch_size)
+    training = TrainingFacts(facts, model.sizes)
+    objective = Objective.of(config, sampler=training.sampler(config))
+    stream = batches(training, config.training.batch_size)
     return lambda: learner.step(objective, next(stream))
+
+
+def candidates_of(facts: Facts, sizes: Sizes, config: Config) -> int:
+    """How many candidates a step has."""
+    training = TrainingFacts(facts, sizes)
+    sampler = training.sampler(config)
+    if sampler is None:
+        return sizes.entities
+    return len(sampler.draw(next(batches(training, config.training.batch_size)).o).columns)
 
 
 def measure(
@@ -69,7 +81,8 @@ def measure(
     step()
     peak = peak_bytes()
     dtype = torch.bfloat16 if config.training.precision == "bf16" else torch.float32
-    jobs = {"step": step, **limit_jobs(b, E, d, dtype)}
+    candidates = candidates_of(facts, sizes, config)
+    jobs = {"step": step, **limit_jobs(b, candidates, d, dtype)}
     if positions is not None:
         background = Background(facts, positions, np.zeros((len(positions), 3), np.int64))
         jobs["evident"] = steps_of(build(spec).recall(background), facts, config)
@@ -80,6 +93,7 @@ def measure(
     limit = {name: min(map(summary, taken.values())) for name, summary in summaries.items()}  # of the fastest layout
     return {
         "entities": E,
+        "candidates": candidates,
         "dimension": d,
         "batch": b,
         "model": config.model.name,
@@ -104,6 +118,8 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=1000)
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
     parser.add_argument("--repeat", type=int, default=15)
+    parser.add_argument("--sampling", choices=("none", "uniform", "auto"), default="none")
+    parser.add_argument("--negatives", type=int, default=0, help="entities drawn for a step; 0: by their number")
     parser.add_argument("--evidence", nargs="*", default=[], help="also measure steps with these terms: pair_history …")
     parser.add_argument("--dropout", type=float, default=0.0, help="share of the facts without evidence, as in recipes")
     parser.add_argument("--window", type=int, default=0, help="of the history, in units of the time axis; 0: all")
@@ -114,6 +130,8 @@ def main() -> None:
             "model.name": options.model,
             "model.rank": options.rank,
             "training.precision": options.precision,
+            "objective.sampling": options.sampling,
+            "objective.negatives": options.negatives,
             "training.batch_size": options.batch,
             "evidence.pair_history.window": options.window,
             "evidence.dropout": options.dropout,

@@ -334,3 +334,10 @@ def test_large_steps_take_as_many_cores_as_torch_may_use():
     with using_threads(2):
         assert threads_for(config, entities=100_000) == 2
         assert threads_for(config, entities=10) == 1
+
+
+def test_validation_on_a_sample_says_how_many(tmp_path):
+    model = train(tmp_path / "run", validation__sample=50, validation__every=1)
+    assert [record["valid"]["count"] for record in model.records] == [100, 100, 100]
+    again = train(tmp_path / "again", validation__sample=50, validation__every=1)
+    assert again.records == model.records

@@ -221,3 +221,32 @@ def test_scores_stay_within_the_given_bytes(monkeypatch):
 def test_fast_bf16_is_known_for_the_cpu():
     capabilities = torch.cpu.get_capabilities()
     assert fast_bf16() == any(capabilities.get(name, False) for name in ("avx512_bf16", "amx_bf16", "bf16"))
+
+
+@given(st.integers(0, 99), st.integers(1, 400))
+def test_weights_of_rivals_are_those_of_the_definition(seed, chunk_bytes):
+    """log(exp X[i, target] + Σ weight exp X[i, k]), value and gradients, also with cells and in pieces."""
+    generator = torch.Generator().manual_seed(seed)
+    query, candidates = (torch.randn(n, 3, generator=generator).double() for n in (4, 7))
+    targets, weights = torch.randint(7, (4,), generator=generator), torch.rand(7, generator=generator).double() * 9 + 1
+    rows, columns = torch.tensor([0, 2, 2]), torch.tensor([1, 3, 5])
+    inputs = [query, candidates, torch.randn(3, generator=generator).double()]
+
+    def naive(query, candidates, values):
+        X = (query @ candidates.mT).index_put((rows, columns), values, accumulate=True)
+        every = torch.arange(4)
+        log_weights = weights.log().expand(4, 7).index_put((every, targets), torch.zeros(4).double())
+        return ((X + log_weights).logsumexp(-1) - X[every, targets]).mean()
+
+    def ours(query, candidates, values):
+        cells = (rows, columns, values)
+        return cross_entropy(query, candidates, targets, extra=cells, weights=weights, chunk_bytes=chunk_bytes)
+
+    found, wanted = [], []
+    for loss, gradients in ((ours, found), (naive, wanted)):
+        leaves = [x.clone().requires_grad_() for x in inputs]
+        value = loss(*leaves)
+        value.backward()
+        gradients += [value.detach(), *(x.grad for x in leaves)]
+    for mine, theirs in zip(found, wanted, strict=True):
+        assert_close(mine, theirs)

@@ -99,7 +99,8 @@ class Shown:
         )
         line = f"epoch {record['epoch']}/{epochs}  {losses}  {examples_per_second:,.0f} facts/s"
         if "valid" in record:
-            line += f"  valid MRR {record['valid']['mrr']:.4f}"
+            of = f" on {record['valid']['count']:,} questions" if self.config.validation.sample else ""
+            line += f"  valid MRR {record['valid']['mrr']:.4f}{of}"
         done = record["epoch"] * self.steps - self.done_before
         left = (epochs - record["epoch"]) * self.steps * (time.monotonic() - self.began) / done
         errors.print(line + (f"  {clock(left)} left" if left else ""), soft_wrap=True)

@@ -16,7 +16,8 @@ def lookup(table: Tensor, ids: Tensor) -> Tensor:  # (n, d), (b,) -> (b, d)
     """table[ids], with a backward pass that costs b rows, not n.
 
     Autograd's own makes a dense gradient of zeros for every look-up and adds it to the others; ours adds the b rows to
-    table.grad in place. So it is for parameters and `backward()`, not for `torch.autograd.grad`.
+    table.grad in place, or keeps them for themselves where `keep_rows` says so. So it is for parameters and
+    `backward()`, not for `torch.autograd.grad`.
     """
     if table.is_leaf and table.requires_grad and torch.is_grad_enabled():
         rows: Tensor = _Lookup.apply(table, ids)  # type: ignore[no-untyped-call]
@@ -35,10 +36,38 @@ class _Lookup(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[None, None]:
         (ids,) = ctx.saved_tensors
+        if keeps_rows(ctx.table):
+            ctx.table.row_gradients.append((ids, gradient))
+            return None, None
         if ctx.table.grad is None:
             ctx.table.grad = torch.zeros_like(ctx.table)
         ctx.table.grad.index_add_(0, ids, gradient)
         return None, None
+
+
+def keep_rows(table: Tensor) -> None:
+    """From here on the gradients of looked-up rows are kept for themselves: nothing as large as the table is made."""
+    table.row_gradients = []  # type: ignore[attr-defined]
+
+
+def keeps_rows(table: Tensor) -> bool:
+    return getattr(table, "row_gradients", None) is not None
+
+
+def take_rows(table: Tensor) -> tuple[Tensor, Tensor] | None:  # (k,), (k, d)
+    """The different rows that were looked up since they were last taken, in order, with their gradients."""
+    kept = getattr(table, "row_gradients", None)
+    if not kept:
+        return None
+    ids = torch.cat([ids for ids, _ in kept])
+    rows, number = torch.unique(ids, return_inverse=True)
+    gradient = kept[0][1].new_zeros(len(rows), *table.shape[1:])
+    start = 0
+    for some, values in kept:
+        gradient.index_add_(0, number[start : start + len(some)], values)
+        start += len(some)
+    kept.clear()
+    return rows, gradient
 
 
 def as_complex(rows: Tensor) -> Tensor:  # (…, 2r) real -> (…, r) complex, no copy
@@ -57,6 +86,8 @@ def real_dot(a: Tensor, b: Tensor) -> Tensor:
 
 def dots(a: Tensor, b: Tensor, rows: Tensor, columns: Tensor) -> Tensor:  # (m, d), (n, d), (c,), (c,) -> (c,)
     """(a @ b.mT)[rows, columns]: by that very product, or cell by cell where these are few."""
+    if keeps_rows(b) and torch.is_grad_enabled():
+        return (a[rows] * lookup(b, columns)).sum(-1)
     if len(rows) * PRODUCT_PAYS > len(a) * len(b):
         return (a @ b.mT)[rows, columns]
     # So many at a time that what is made on the way stays in the cache.

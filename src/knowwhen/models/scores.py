@@ -69,8 +69,12 @@ class Product(Scores):
         self.rows, self.columns = len(query), len(self.table)
 
     def at(self, columns: slice | Tensor) -> Tensor:
-        table = self.table[columns] if isinstance(columns, slice) else lookup(self.table, columns)
+        table = self.table[columns] if isinstance(columns, slice) else self.candidates(columns)
         return self._with_constant(self.query @ table.mT)
+
+    def candidates(self, columns: Tensor) -> Tensor:  # (k, d)
+        """The rows of chosen columns."""
+        return lookup(self.table, columns)
 
     def write(self, columns: slice, out: Tensor) -> None:
         torch.mm(self.query, self.table[columns].mT, out=out)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from knowwhen.errors import DamagedFile
@@ -17,7 +16,7 @@ Tensors = dict[str, Tensor]
 def gather(learner: Learner) -> tuple[Tensors, dict[str, Any]]:
     """Tensors of model (buffers too), optimizer and averages; and what of the optimizer is no tensor."""
     tensors = {f"model.{name}": tensor for name, tensor in learner.model.state_dict().items()}
-    tensors |= {f"average.{name}": tensor for name, tensor in learner.averages.tensors.items()}
+    tensors |= learner.averages.state()
     state = learner.optimizer.state_dict()
     numbers: dict[str, Any] = {}
     for i, values in state["state"].items():
@@ -33,9 +32,7 @@ def restore(learner: Learner, tensors: Tensors, values: dict[str, Any]) -> None:
         weights(
             learner.model, {name.removeprefix("model."): x for name, x in tensors.items() if name.startswith("model.")}
         )
-        with torch.no_grad():
-            for name, average in learner.averages.tensors.items():
-                average.copy_(tensors[f"average.{name}"])
+        learner.averages.load(tensors)
         state: dict[int, dict[str, Any]] = {}
         for name, value in (tensors | values["numbers"]).items():
             if name.startswith("optimizer."):

@@ -80,6 +80,17 @@ class CorrectionConfig(Section):
 class ObjectiveConfig(Section):
     """The losses."""
 
+    sampling: Annotated[
+        Literal["none", "uniform", "auto"],
+        Field(
+            description="Candidates of a step: all entities (none); the batch's targets and entities drawn at random, "
+            "weighted so that their sum is right on average (uniform); whichever is cheaper (auto)."
+        ),
+    ] = "none"
+    negatives: Annotated[
+        int, Field(ge=0, description="Entities drawn for each step with sampling; 0: 1,024, or 2,048 from 50,000 on.")
+    ] = 0
+
     time_weight: Annotated[
         float, Field(ge=0, description="Weight of the cross-entropy along time, for dated facts; 0 leaves it out.")
     ] = 0.0
@@ -121,6 +132,9 @@ class ValidationConfig(Section):
     """When to validate, and when to stop early."""
 
     every: Annotated[int, Field(ge=0, description="Epochs between validations; 0: never.")] = 5
+    sample: Annotated[
+        int, Field(ge=0, description="Validate on so many facts of valid, the same ones each time; 0: on all.")
+    ] = 0
     patience: Annotated[int, Field(ge=0, description="Early stopping: validations without a better MRR; 0: never.")] = 0
 
 

@@ -15,10 +15,13 @@ from torch import Tensor
 from knowwhen.errors import Diverged
 from knowwhen.facts.table import Facts
 from knowwhen.models import Sizes, TemporalModel
+from knowwhen.models.algebra import keep_rows
+from knowwhen.models.tables import tables_of
 from knowwhen.models.timestamps import sample_timestamps
 from knowwhen.training.config import Config
 from knowwhen.training.objective import Batch, Objective, total
-from knowwhen.training.optimizers import Averages, optimizer_for
+from knowwhen.training.optimizers import Averages, optimizer_for, take_step
+from knowwhen.training.sampled import Sampler, is_worth_it
 
 Record = dict[str, Any]  # one line of metrics.jsonl
 Validate = Callable[[TemporalModel], Record]  # must hold "mrr"
@@ -56,6 +59,11 @@ class TrainingFacts:
         self.columns = [torch.tensor(c, device=device) for c in (both.subject, both.predicate, both.object)]
         self.dated = torch.tensor(~both.is_static, device=device)
 
+    def sampler(self, config: Config) -> Sampler | None:
+        """What draws candidates where steps look at a sample of them."""
+        E = self.sizes.entities
+        return Sampler(self.columns[2], E, config.objective.negatives) if samples(config, E) else None
+
     def __len__(self) -> int:
         return len(self.facts)
 
@@ -76,6 +84,9 @@ class Learner:
 
     def __init__(self, model: TemporalModel, config: Config) -> None:
         self.model, self.config = model, config
+        if samples(config, model.sizes.entities):
+            for table in tables_of(model).values():
+                keep_rows(table.weight)
         self.optimizer = optimizer_for(model, config)
         self.averages = Averages(model, config.training.averaging)
 
@@ -90,8 +101,7 @@ class Learner:
                 f"{self.config.training.learning_rate}) or raise the penalties. Earlier checkpoints are intact"
             )
         loss.backward()  # type: ignore[no-untyped-call]
-        self.optimizer.step()
-        self.averages.update()
+        take_step(self.optimizer, self.averages)
         return {"loss": loss, **terms}
 
 
@@ -130,6 +140,14 @@ def fit(
         watcher.after_epoch(state, is_best)
     model.eval()
     return state
+
+
+def samples(config: Config, entities: int) -> bool:
+    """Whether steps look at a sample of the candidates."""
+    objective = config.objective
+    if objective.sampling == "auto":
+        return is_worth_it(entities, config.training.batch_size, objective.negatives)
+    return objective.sampling == "uniform"
 
 
 @contextmanager

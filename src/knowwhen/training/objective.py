@@ -11,6 +11,7 @@ from knowwhen.models import TemporalModel
 from knowwhen.training.config import Config, ObjectiveConfig, RegularizerConfig
 from knowwhen.training.losses import cross_entropy
 from knowwhen.training.regularizers import delta, omega3, smoothness
+from knowwhen.training.sampled import Sampler, sampled_cross_entropy
 from knowwhen.training.softmax import Precision
 
 
@@ -37,10 +38,12 @@ class Objective:
     precision: Precision
     gaps: Tensor | None  # (T − 1,), to divide Λ by
     dropout: float  # of evidence
+    sampler: Sampler | None = None  # of candidates; None: all entities
 
     @classmethod
-    def of(cls, config: Config, gaps: Tensor | None = None) -> Objective:
-        return cls(config.objective, config.regularizer, config.training.precision, gaps, config.evidence.dropout)
+    def of(cls, config: Config, gaps: Tensor | None = None, sampler: Sampler | None = None) -> Objective:
+        settings = config.objective, config.regularizer, config.training.precision
+        return cls(*settings, gaps, config.evidence.dropout, sampler)
 
     def terms(self, model: TemporalModel, batch: Batch) -> dict[str, Tensor]:
         """Each term with its weight, by name; their sum is what is minimised."""
@@ -66,12 +69,15 @@ class Objective:
         return found
 
     def object_loss(self, model: TemporalModel, batch: Batch) -> Tensor:
-        """ℓ: cross-entropy of the true object among all entities, batch mean.
+        """ℓ: cross-entropy of the true object among all entities, or a sample of them, batch mean.
 
         Evidence is dropped for the first of the batch, which is as good as at random: facts are shuffled.
         """
         bare = round(self.dropout * len(batch))
-        return cross_entropy(model.objects(batch.s, batch.p, batch.t, bare=bare), batch.o, self.precision)
+        scores = model.objects(batch.s, batch.p, batch.t, bare=bare)
+        if self.sampler is None:
+            return cross_entropy(scores, batch.o, self.precision)
+        return sampled_cross_entropy(scores, batch.o, self.sampler.draw(batch.o), self.precision)
 
     def time_loss(self, model: TemporalModel, batch: Batch) -> Tensor:
         """ℓ̃: cross-entropy of the true time along the time axis, over the dated facts; undated ones count as 0."""

@@ -13,8 +13,9 @@ import torch
 
 from knowwhen.errors import Interrupted
 from knowwhen.training.config import Config
-from knowwhen.training.loop import Learner, Record, State
+from knowwhen.training.loop import Learner, Record, State, samples
 from knowwhen.training.run import RunFolder
+from knowwhen.training.sampled import negatives_for
 
 CHECKPOINT_SECONDS = 300  # within long epochs
 SMALL_STEP = 1_000_000_000  # floating-point operations: some 10 ms on one core, little more than waking a second one
@@ -122,8 +123,9 @@ def stop_requested() -> Iterator[threading.Event]:
 
 def threads_for(config: Config, entities: int) -> int:
     """The setting, or one where a step is too small to be worth sharing, else all torch may use (OMP_NUM_THREADS)."""
-    numbers = 2 * int(config.model.options.get("rank", 1))
-    step = 6 * config.training.batch_size * entities * numbers  # of the three products
+    numbers, batch = 2 * int(config.model.options.get("rank", 1)), config.training.batch_size
+    candidates = negatives_for(entities, config.objective.negatives) + batch if samples(config, entities) else entities
+    step = 6 * batch * candidates * numbers  # of the three products
     return config.training.threads or (1 if step < SMALL_STEP else torch.get_num_threads())
 
 

@@ -16,6 +16,8 @@ and two gradients. What is done to stay near it:
       grad_query = scale · Σ_tiles tileᵀ @ candidates          grad_candidates = tile @ (scale · query)
 
 - The target's cell is zeroed in its tile and comes back as p_target − 1 = −Σ_rivals p, free of cancellation.
+- Weights of rivals, where candidates are a sample, go on the small matrices too: on the candidates in the one product,
+  on the rows of the outcome in the other, and into the sum.
 - Scores are in base 2 (the query carries log2 e): exp2 takes half the time of exp in torch's CPU kernels.
 - Large buffers are recycled between calls: fresh pages cost more than the arithmetic done on them.
 
@@ -50,10 +52,13 @@ def cross_entropy(
     targets: Tensor,
     *,
     extra: Cells | None = None,
+    weights: Tensor | None = None,
     precision: Precision = "fp32",
     chunk_bytes: int = CHUNK_BYTES,
 ) -> Tensor:
     """Mean over the batch of −X[i, target_i] + log Σ_k exp X[i, k], where X = query @ candidates.T.
+
+    With `weights` (E,), rivals count as often: log(exp X[i, target_i] + Σ_k≠target weights[k] exp X[i, k]).
 
     Naive equivalent: `F.cross_entropy(query @ candidates.T, targets)`.  # (b, d), (E, d), (b,) -> ()
 
@@ -63,7 +68,7 @@ def cross_entropy(
     before it (`zero_grad()` ahead of the loss), so that theirs can be used again.
     """
     rows, columns, values = extra if extra is not None else (None, None, None)
-    plan = _Plan(targets, rows, columns, precision, chunk_bytes)
+    plan = _Plan(targets, rows, columns, weights, precision, chunk_bytes)
     inputs = (query, candidates, values)
     if torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in inputs):
         loss: Tensor = _CrossEntropy.apply(*inputs, plan)  # type: ignore[no-untyped-call]
@@ -91,6 +96,7 @@ class _Plan(NamedTuple):
     targets: Tensor
     rows: Tensor | None
     columns: Tensor | None
+    weights: Tensor | None
     precision: Precision
     chunk_bytes: int
 
@@ -121,6 +127,7 @@ def _solve(
     exact = torch.promote_types(query.dtype, torch.float32)
     factor = candidates.to(torch.bfloat16 if plan.precision == "bf16" else query.dtype)  # (E, d)
     wanted = candidates.index_select(0, plan.targets).to(exact)  # (b, d); an error if a target is out of range
+    weights = None if plan.weights is None else plan.weights.to(factor.dtype)
     loss = torch.zeros((), dtype=exact, device=query.device)
     grad_query = torch.zeros_like(query, dtype=exact) if needs[0] else None
     grad_candidates = _memory.empty("gradient", (E, d), exact, query.device).zero_() if needs[1] else None
@@ -130,7 +137,7 @@ def _solve(
     logits = _memory.empty("logits", (size * E,), factor.dtype, query.device)  # the same for all pieces
     for start in range(0, b, size):
         part = slice(start, start + size)
-        chunk = _Chunk(query[part].to(exact), factor, plan.targets[part], logits, 1 / b)
+        chunk = _Chunk(query[part].to(exact), factor, plan.targets[part], logits, 1 / b, weights)
         inside: Tensor | slice | None = None
         if plan.rows is not None and plan.columns is not None and values is not None:
             inside = slice(None)
@@ -167,8 +174,11 @@ class _Cells:
 class _Chunk:
     """The scores of some rows of the batch: first exponentiated, then multiplied into gradients."""
 
-    def __init__(self, query: Tensor, factor: Tensor, targets: Tensor, buffer: Tensor, weight: float) -> None:
+    def __init__(
+        self, query: Tensor, factor: Tensor, targets: Tensor, buffer: Tensor, weight: float, weights: Tensor | None
+    ) -> None:
         self.query, self.factor, self.targets, self.weight = query, factor, targets, weight
+        self.weights = weights  # (E,), of rivals; the target's cell is zero, so it is none of them
         (n, _), (E, _) = query.shape, factor.shape
         self.logits = buffer[: E * n].view(E, n)
         tiles = math.ceil(self.logits.nbytes / TILE_BYTES) if query.is_cpu else 1
@@ -201,7 +211,7 @@ class _Chunk:
             own[self.targeted.columns[self.targeted.spans[i]]] = x.view(-1)[target]
             x.sub_(top).exp2_()
             x.view(-1)[target] = 0
-            rivals += x.sum(0)
+            rivals += x.sum(0) if self.weights is None else self.weights[span].to(x.dtype) @ x
             if x.dtype != self.logits.dtype:
                 self.logits[span] = x
         assert top is not None
@@ -226,10 +236,11 @@ class _Chunk:
         """Adds G @ candidates and G.T @ query, where G = (softmax(X) - onehot(targets)) / b."""
         scaled = (self.query * self.scale).to(self.logits.dtype)
         for span in self.spans:  # both products while the tile is in the cache
+            factor = self.factor[span] if self.weights is None else self.factor[span] * self.weights[span, None]
             if grad_query is not None:
-                _add_product(grad_query, self.logits[span].mT, self.factor[span])
+                _add_product(grad_query, self.logits[span].mT, factor)
             if grad_candidates is not None:
-                _add_product(grad_candidates[span], self.logits[span], scaled)
+                _add_product(grad_candidates[span], self.logits[span], scaled, self.weights, span)
         if grad_query is not None:
             grad_query.mul_(self.scale).addcmul_(self.residual, wanted)
         if grad_candidates is not None:
@@ -241,14 +252,18 @@ class _Chunk:
         flat, columns, order = self.added.flat, self.added.columns, self.added.order
         gradient = self.logits.view(-1).index_select(0, flat).to(self.scale.dtype)
         gradient *= self.scale[:, 0].index_select(0, columns)
+        if self.weights is not None:
+            gradient *= self.weights.index_select(0, flat // len(self.query))
         hit = flat == (self.targets * len(self.query)).index_select(0, columns) + columns
         gradient += self.residual[:, 0].index_select(0, columns) * hit
         return torch.empty_like(gradient).index_copy_(0, order, gradient)
 
 
-def _add_product(to: Tensor, a: Tensor, b: Tensor) -> None:
-    """to += a @ b, without an intermediate where the dtypes allow it."""
-    if to.dtype == a.dtype:
+def _add_product(to: Tensor, a: Tensor, b: Tensor, weights: Tensor | None = None, span: slice | None = None) -> None:
+    """to += weights · (a @ b), without an intermediate where that can be."""
+    if weights is not None:
+        to += (a @ b) * weights[span, None]
+    elif to.dtype == a.dtype:
         to.addmm_(a, b)
     else:
         to += a @ b

@@ -80,9 +80,10 @@ def fit_stage(
     with stop_requested() as stop:
         watcher = RunWatcher(folder, learner, progress, stop)
         progress.start(state, config, -(-len(facts) // config.training.batch_size))
-        validate = (lambda model: validation(model, dataset)) if len(dataset.valid) else None
+        validate = (lambda model: validation(model, dataset, config)) if len(dataset.valid) else None
         try:
-            state = fit(learner, facts, Objective.of(config, gaps), state, watcher, validate)
+            objective = Objective.of(config, gaps, facts.sampler(config))
+            state = fit(learner, facts, objective, state, watcher, validate)
         finally:
             progress.end()
     return folder.load_weights(model).eval(), state
@@ -102,7 +103,7 @@ def correct_stage(
     progress.notice(f"correction: learning from {held.sum():,} training facts that were held out")
     corrected = learn_correction(model, Background.of(dataset), dataset.train[held], config.training.seed)
     if len(dataset.valid):
-        found = validation(corrected, dataset)
+        found = validation(corrected, dataset, config)
         if state.best_mrr >= 0:
             progress.notice(f"valid MRR {found['mrr']:.4f} with the correction, {state.best_mrr:.4f} without")
         if found["mrr"] > state.best_mrr:
@@ -116,7 +117,7 @@ def correct_stage(
     return corrected
 
 
-def validation(model: TemporalModel, dataset: Dataset) -> Record:
-    """What a validation records."""
-    metrics = evaluate(model, dataset, "valid").to_dict()
+def validation(model: TemporalModel, dataset: Dataset, config: Config) -> Record:
+    """What a validation records; `count` says on how many questions."""
+    metrics = evaluate(model, dataset, "valid", sample=config.validation.sample or None).to_dict()
     return {key: metrics[key] for key in ("mrr", "hits@1", "hits@3", "hits@10", "count")}

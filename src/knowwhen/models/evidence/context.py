@@ -9,7 +9,7 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn.functional import embedding_bag
 
-from knowwhen.models.algebra import as_complex, as_real, lookup
+from knowwhen.models.algebra import as_complex, as_real, keeps_rows, lookup
 from knowwhen.models.evidence.base import EvidenceOptions, EvidenceTerm, Reason, add_up, arrays
 from knowwhen.models.registry import register_evidence
 from knowwhen.models.scores import Product
@@ -64,6 +64,9 @@ class Context(EvidenceTerm):
         shares = sums / (1 + total).index_select(0, row)
         # context[i] = Σ shares · rows[objects] over row i, in a fifth of the time of index_add
         first = torch.searchsorted(row, torch.arange(len(s), device=row.device))
+        if keeps_rows(rows):  # its own gradient would be as large as the table
+            different, objects = torch.unique(objects, return_inverse=True)
+            rows = lookup(rows, different)
         context = embedding_bag(objects, rows, first, mode="sum", per_sample_weights=shares)
         return self._turn(p, context)
 

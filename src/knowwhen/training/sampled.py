@@ -1,0 +1,133 @@
+"""A softmax over a sample of candidates, whose sum over all of them is right on average.
+
+The candidates of a step are the targets of its batch and K entities drawn without replacement, shared by all rows.
+A rival c counts 1 / π_c times, π_c being the probability that it is among them; the target itself counts once:
+
+    Z_i = exp X[i, target] + Σ_{c in the sample, c ≠ target} exp X[i, c] / π_c          E[Z_i] = Σ_c exp X[i, c]
+    π_c = 1 − (1 − K/E) · H_c          H_c: no other row of a random batch of the epoch has the target c
+
+At K = E every π is 1, and the loss is that of the full softmax. (Lacroix et al. 2020, section 4.2, name sampling as
+future work.)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+from knowwhen.errors import BadRequest
+from knowwhen.models.scores import Cells, Product, Scores
+from knowwhen.training import softmax
+from knowwhen.training.softmax import Precision
+
+FEW, MANY, LARGE = 1024, 2048, 50_000  # draws by default, below and from so many entities
+WORTH = 4  # times as many entities as candidates: then a sampled step is the cheaper one
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The candidates of a step."""
+
+    columns: Tensor  # (k,), increasing
+    weights: Tensor  # (k,), 1 / π
+    positions: Tensor  # (b,), where the targets are
+
+
+def negatives_for(entities: int, wanted: int) -> int:
+    """How many entities are drawn; 0 takes a number that goes with the size."""
+    if wanted > entities:
+        raise BadRequest(f"objective.negatives is {wanted}, but there are only {entities} entities")
+    return wanted or min(entities, FEW if entities < LARGE else MANY)
+
+
+def is_worth_it(entities: int, batch: int, negatives: int) -> bool:
+    """Whether a sampled step costs less than a full one."""
+    return entities > WORTH * (negatives_for(entities, negatives) + batch)
+
+
+class Sampler:
+    """Draws the candidates of steps; what it draws depends on torch's seed alone."""
+
+    def __init__(self, targets: Tensor, entities: int, negatives: int) -> None:
+        """`targets` (N,) are those of an epoch: how often an entity is one says how often it comes with a batch."""
+        self.entities, self.negatives = entities, negatives_for(entities, negatives)
+        self.examples = len(targets)
+        self.counts = torch.bincount(targets, minlength=entities).double()  # (E,)
+        self._weights = lru_cache(maxsize=2)(self._weights_of_all)  # of a batch, and of the last, shorter one
+
+    def draw(self, targets: Tensor) -> Sample:
+        columns = torch.unique(torch.cat([targets, self._drawn(targets.device)]))
+        return Sample(columns, self._weights(len(targets))[columns], torch.searchsorted(columns, targets))
+
+    def _drawn(self, device: torch.device) -> Tensor:  # (K,)
+        """Different entities, each set of K as likely as any other, at a cost that does not grow with E."""
+        if 2 * self.negatives > self.entities:
+            return torch.randperm(self.entities, device=device)[: self.negatives]
+        found = torch.empty(0, dtype=torch.int64, device=device)
+        while len(found) < self.negatives:
+            drawn = torch.cat([found, torch.randint(self.entities, (self.negatives,), device=device)])
+            values, order = drawn.sort(stable=True)
+            first = torch.ones_like(values, dtype=torch.bool)
+            first[1:] = values[1:] != values[:-1]
+            found = drawn[order[first].sort().values]  # the first of each, in the order of drawing
+        return found[: self.negatives]
+
+    def _weights_of_all(self, batch: int) -> Tensor:  # (E,)
+        """1 / π of every entity, for batches of that size."""
+        others, rest = batch - 1, self.examples - 1  # beside the row itself, whose target is another entity
+        # H_c = C(rest − n, others) / C(rest, others), n the number of examples with the target c
+        left = rest - self.counts - others
+        log_none = torch.lgamma(rest - self.counts + 1) - torch.lgamma(left.clamp(min=0) + 1)
+        log_none -= math.lgamma(rest + 1) - math.lgamma(rest - others + 1)
+        none = torch.where(left >= 0, log_none.exp(), 0.0)
+        return (1 / (1 - (1 - self.negatives / self.entities) * none)).float()
+
+
+def sampled_cross_entropy(scores: Scores, targets: Tensor, sample: Sample, precision: Precision = "fp32") -> Tensor:
+    """Mean over the batch of −X[i, target_i] + log Z_i.
+
+    What evidence adds to single cells is not left to chance: in each row, those cells are candidates for themselves,
+    and none of the sample.
+    """
+    dense, cells = scores.split()
+    if cells is None and isinstance(dense, Product):
+        rows = dense.candidates(sample.columns)
+        return softmax.cross_entropy(dense.query, rows, sample.positions, weights=sample.weights, precision=precision)
+    every = torch.arange(scores.rows, device=targets.device)
+    x = dense.at(sample.columns)  # (b, k)
+    never = torch.finfo(x.dtype).min / 2  # -inf would make gradients NaN where a row has no rival
+    own = x[every, sample.positions]
+    rivals = x + sample.weights.to(x.dtype).log()
+    taken = torch.zeros_like(x, dtype=torch.bool)
+    taken[every, sample.positions] = True
+    if cells is None:
+        total = rivals.masked_fill(taken, never).logsumexp(-1).logaddexp(own)
+        return (total - own).mean()
+    added = _added_up(cells, scores.columns)
+    place = torch.searchsorted(sample.columns, added.columns).clamp(max=len(sample.columns) - 1)
+    inside = sample.columns[place] == added.columns
+    taken[added.rows[inside], place[inside]] = True
+    single = dense.cells(added.rows, added.columns) + added.values  # (m,)
+    is_target = added.columns == targets[added.rows]
+    own = own.index_put((added.rows[is_target],), single[is_target])
+    shared = rivals.masked_fill(taken, never).logsumexp(-1)
+    total = shared.logaddexp(own).logaddexp(_logsumexp(single[~is_target], added.rows[~is_target], scores.rows))
+    return (total - own).mean()
+
+
+def _added_up(cells: Cells, columns: int) -> Cells:
+    """The same with each cell once."""
+    keys, number = torch.unique(cells.rows * columns + cells.columns, return_inverse=True)
+    values = cells.values.new_zeros(len(keys)).index_add(0, number, cells.values)
+    return Cells(keys // columns, keys % columns, values)
+
+
+def _logsumexp(values: Tensor, rows: Tensor, count: int) -> Tensor:  # (m,), (m,) -> (count,)
+    """log Σ exp of the values of each row; -inf where it has none."""
+    top = values.new_full((count,), -torch.inf).scatter_reduce(0, rows, values.detach(), "amax")
+    top = top.masked_fill(top == -torch.inf, 0)
+    return top + values.new_zeros(count).index_add(0, rows, (values - top[rows]).exp()).log()
