@@ -10,7 +10,7 @@ import time
 import pytest
 
 from benchmarks.dumps import write_dump
-from knowwhen.cli.wikidata import Shown, describe
+from knowwhen.cli.wikidata import DumpProgress, describe
 from knowwhen.wikidata.lines import Parser
 from knowwhen.wikidata.statements import Extract
 
@@ -253,7 +253,7 @@ def test_progress_is_in_bytes_with_time_left():
 
 def test_without_a_terminal_progress_is_a_line_now_and_then(monkeypatch, capsys):
     monkeypatch.setattr("knowwhen.cli.wikidata.PLAIN_SECONDS", -1)
-    with Shown("dump.gz") as shown:
+    with DumpProgress("dump.gz") as shown:
         shown.bytes(1_000_000_000, 10_000_000_000)
         monkeypatch.setattr("knowwhen.cli.wikidata.PLAIN_SECONDS", 60)
         shown.bytes(2_000_000_000, 10_000_000_000)

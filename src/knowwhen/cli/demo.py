@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from knowwhen.cli.output import Json
-from knowwhen.cli.train import Shown
+from knowwhen.cli.train import TrainingBar
 
 if TYPE_CHECKING:
     from knowwhen.facts.dataset import Dataset
@@ -51,7 +51,7 @@ def demo(
     say(describe(data))
     say(command("train", "leaders", "--recipe", "leaders", "--run", run))
     began = time.monotonic()
-    trained = train(data, "leaders", run=run, resume=True, progress=Shown())
+    trained = train(data, "leaders", run=run, resume=True, progress=TrainingBar())
     seconds = time.monotonic() - began
     say(learned(trained, seconds))
     metrics = trained.evaluate("test")

@@ -46,7 +46,7 @@ def reproduce(
 
     Example: knowwhen reproduce table2 --dataset icews14 --model tntcomplex --seeds 2
     """
-    from knowwhen.cli.train import Shown
+    from knowwhen.cli.train import TrainingBar
     from knowwhen.reproduction import report, results
     from knowwhen.reproduction.table import Request
     from knowwhen.text import table as aligned
@@ -57,7 +57,7 @@ def reproduce(
     plan = asked.plan(request)
     for i, experiment in enumerate(plan if not only_report else ()):
         errors.print(f"{i + 1}/{len(plan)} {experiment.name}")
-        results.run(experiment, runs, Shown())
+        results.run(experiment, runs, TrainingBar())
     found = results.read_all(runs)
     if out is not None:
         report.write_page(found, out)

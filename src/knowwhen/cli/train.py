@@ -42,7 +42,7 @@ def train(
         raise BadRequest("name a folder for the run: --run runs/first")
     overrides = dict(parse_override(text) for text in settings or ())
     trained = train_model(
-        data, recipe, run=run, resume=resume, overrides=overrides, progress=Shown(), allow_code=allow_code
+        data, recipe, run=run, resume=resume, overrides=overrides, progress=TrainingBar(), allow_code=allow_code
     )
     last = trained.records[-1] if trained.records else {}
     show(
@@ -59,7 +59,7 @@ def info(run: Run, device: Device = None, allow_code: AllowCode = False, as_json
     show(open_run(run, device, allow_code).info(), as_json)
 
 
-class Shown:
+class TrainingBar:
     """Progress on stderr: a bar with time left on a terminal, a line per epoch elsewhere."""
 
     def notice(self, text: str) -> None:

@@ -89,7 +89,7 @@ def make(
     selection = _selection(keep, drop, min_degree, min_predicate, granularity, split, seed)
     share, shares = _parse_part(part)
     extraction = _checked(ExtractionSettings, lang=lang, part=share, parts=shares, window_megabytes=window)
-    with Shown("standard input" if dump == "-" else dump) as shown:
+    with DumpProgress("standard input" if dump == "-" else dump) as shown:
         if part is None:
             sheet = make_dataset(dump, out, extraction, selection, shown)
         elif selection != SelectionSettings():
@@ -128,7 +128,7 @@ def merge(
     from knowwhen.wikidata.parts import Part
 
     selection = _selection(keep, drop, min_degree, min_predicate, granularity, split, seed)
-    with Shown(str(out)) as shown:
+    with DumpProgress(str(out)) as shown:
         sheet = merge_parts([Part(part) for part in parts], out, selection, shown)
     _show(sheet.values(), out, as_json)
 
@@ -185,7 +185,7 @@ def _parse_part(text: str | None) -> tuple[int, int]:
     return int(share), int(shares)
 
 
-class Shown:
+class DumpProgress:
     """Progress on stderr: a bar of bytes with time left on a terminal, a line now and then elsewhere."""
 
     def __init__(self, name: str) -> None:
@@ -194,7 +194,7 @@ class Shown:
         self._task: TaskID | None = None
         self._began = self._last = time.monotonic()
 
-    def __enter__(self) -> Shown:
+    def __enter__(self) -> DumpProgress:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -11,8 +11,8 @@ from knowwhen.facts.index.spans import SpanIndex
 from knowwhen.facts.table import OPEN, Bools, Facts, Ints
 from knowwhen.facts.timeline import Timeline
 
-Scores = NDArray[np.float32]
-TimeScorer = Callable[[Facts], Scores]
+TimeCurves = NDArray[np.float32]
+TimeScorer = Callable[[Facts], TimeCurves]
 """Facts in, the score of each timestamp for each of them out.  # (n, T)"""
 
 
@@ -27,7 +27,7 @@ def median_span(train: Facts, predicates: int, timeline: Timeline) -> TimeScorer
     ends = np.maximum(begins, ends)  # half-open facts may put them the wrong way round
     at = timeline.positions
 
-    def score(facts: Facts) -> Scores:
+    def score(facts: Facts) -> TimeCurves:
         begin, end = (at[ids[facts.predicate]][:, None] for ids in (begins, ends))
         return np.asarray(np.minimum(0, np.minimum(at - begin, end - at)), np.float32)
 
@@ -61,7 +61,7 @@ def nearest_known(train: Facts, timeline: Timeline) -> TimeScorer:
         rows, places = index.of((entity,))
         return count_spans(rows, index.begin[places], index.end[places], len(entity), len(timeline))
 
-    def score(facts: Facts) -> Scores:
+    def score(facts: Facts) -> TimeCurves:
         counts = counts_of(facts.subject) + counts_of(facts.object)
         counts -= 2 * _itself(facts, _are_in(facts, dated), len(timeline))  # once for each of the two
         return _nearness(counts, timeline.positions)
@@ -95,7 +95,7 @@ def _itself(facts: Facts, known: Bools, T: int) -> Ints:  # (n, T)
     return count_spans(rows, first, last, len(facts), T)
 
 
-def _nearness(counts: Ints, positions: Ints) -> Scores:  # (n, T), (T,)
+def _nearness(counts: Ints, positions: Ints) -> TimeCurves:  # (n, T), (T,)
     """The counts, and where they are 0, minus the units to the nearest place where they are not."""
     far = np.inf
     before = np.maximum.accumulate(np.where(counts > 0, positions, -far), axis=1)

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from knowwhen.errors import BadRequest
-from knowwhen.evaluation.baselines import Scores, TimeScorer, median_span, nearest_known
+from knowwhen.evaluation.baselines import TimeCurves, TimeScorer, median_span, nearest_known
 from knowwhen.evaluation.metrics import Metrics, kinds_of, summarise
 from knowwhen.evaluation.protocol import Protocol
 from knowwhen.evaluation.questions import ask, check_finite, sample_facts
@@ -75,9 +75,9 @@ def time_scorer(model: TemporalModel) -> TimeScorer:
     """The model's scores of all timestamps."""
 
     @torch.no_grad()
-    def score(facts: Facts) -> Scores:
+    def score(facts: Facts) -> TimeCurves:
         s, p, o = (torch.tensor(ids, device=model.device) for ids in (facts.subject, facts.predicate, facts.object))
-        found: Scores = check_finite(model.times(s, p, o).whole(), model.name).float().cpu().numpy()
+        found: TimeCurves = check_finite(model.times(s, p, o).whole(), model.name).float().cpu().numpy()
         return found
 
     return score

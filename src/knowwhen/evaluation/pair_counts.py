@@ -184,7 +184,7 @@ class TuningSample:
 
     row: Ints  # (n,), the query of each cell, b where it is neither answer nor rival
     by_object: Floats  # (n,), P(o | p)
-    told: Ints  # (m,), the cells of which facts say something
+    spoken: Ints  # (m,), the cells of which facts say something
     by_distance: Floats  # (m, D), the sums of P_d(p | p') of those
     answer: Ints  # (b,), the cell of each answer, n where it has none
     rest: Ints  # (b,), rivals without a cell
@@ -194,24 +194,24 @@ class TuningSample:
         """Of the first queries, as many as have CELLS in all."""
         E, n, stop, parts = model.sizes.entities, 0, 0, []
         for rows, terms in model.terms(queries.s, queries.p, queries.t):
-            cells, by_object, told, by_distance = _add_up(terms, E)
-            parts.append((cells, by_object, n + told, by_distance))
+            cells, by_object, spoken, by_distance = _add_up(terms, E)
+            parts.append((cells, by_object, n + spoken, by_distance))
             n, stop = n + len(cells), rows.stop
             if n >= CELLS:
                 break
-        cells, by_object, told, by_distance = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        cells, by_object, spoken, by_distance = (np.concatenate(columns) for columns in zip(*parts, strict=True))
         other, entity = queries[:stop].others(known)
         left, answer = (_find(cells, ids) for ids in (other * E + entity, np.arange(stop) * E + queries.o[:stop]))
         row = cells // E
         taken = np.bincount(row, minlength=stop) + np.bincount(other[left == n], minlength=stop) + (answer == n)
         row[left[left < n]] = stop
-        return cls(row, by_object, told, by_distance, answer, E - taken)
+        return cls(row, by_object, spoken, by_distance, answer, E - taken)
 
     def mrr(self, weights: Floats) -> float:
         """As evaluation/ranking.py has it: filtered at the query's time, ties half."""
         n, b = len(self.row), len(self.answer)
         sums = np.append(weights[0] * self.by_object, 0)
-        sums[self.told] += self.by_distance @ weights[1:]
+        sums[self.spoken] += self.by_distance @ weights[1:]
         score = sums.astype(np.float32)
         target = np.append(score[self.answer], np.inf)  # out of reach for what is no rival
         above = score[:n] - target[self.row]
@@ -231,10 +231,10 @@ def _add_up(terms: Terms, entities: int) -> tuple[Ints, Floats, Ints, Floats]:
     cells, place = np.unique(terms.row * entities + terms.object, return_inverse=True)
     by_object, fact, D = np.zeros(len(cells)), terms.kind > 0, len(DISTANCES)
     by_object[place[~fact]] = terms.value[~fact]
-    told, which = np.unique(place[fact], return_inverse=True)
-    sums = np.zeros(len(told) * D)
+    spoken, which = np.unique(place[fact], return_inverse=True)
+    sums = np.zeros(len(spoken) * D)
     sums += np.bincount(which * D + terms.kind[fact] - 1, terms.value[fact], minlength=len(sums))
-    return cells, by_object, told, sums.reshape(-1, D)
+    return cells, by_object, spoken, sums.reshape(-1, D)
 
 
 def _find(cells: Ints, wanted: Ints) -> Ints:

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from knowwhen.evaluation.baselines import Scores
+from knowwhen.evaluation.baselines import TimeCurves
 from knowwhen.facts.table import Bools
 
 BLOCK = 64_000_000  # scores that are held at once
 
 
-def average_precision(truth: Bools, scores: Scores) -> float:  # (n,), (n,), at least one true
+def average_precision(truth: Bools, scores: TimeCurves) -> float:  # (n,), (n,), at least one true
     """The mean, over the true ones, of the precision among all that score at least as much.
 
     Naive equivalent: `np.mean([truth[scores >= x].mean() for x in scores[truth]])`. A tie is never decided: all that
@@ -25,7 +25,7 @@ def average_precision(truth: Bools, scores: Scores) -> float:  # (n,), (n,), at 
 
 
 def macro_average_precision(
-    columns: Callable[[slice], tuple[Bools, Scores]], rows: int, width: int
+    columns: Callable[[slice], tuple[Bools, TimeCurves]], rows: int, width: int
 ) -> float:  # over a matrix (rows, width)
     """The mean of the average precisions of the columns that hold anything true; NaN where none does.
 

@@ -33,7 +33,7 @@ def best_spans(probability: Floats, share: float, top: int) -> list[tuple[int, i
     while len(found) < top and rest.max() >= share * probability.max():
         start = int(rest.argmax())
         first, last = (int(end[0]) for end in grow_spans(rest[None], share))
-        for begin, end, _ in found:  # what was told before is not told again
+        for begin, end, _ in found:  # spans do not overlap
             first = max(first, end + 1) if end < start else first
             last = min(last, begin - 1) if begin > start else last
         found.append((first, last, float(probability[first : last + 1].sum())))

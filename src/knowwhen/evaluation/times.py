@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from knowwhen.evaluation.baselines import Scores, TimeScorer, count_spans
+from knowwhen.evaluation.baselines import TimeCurves, TimeScorer, count_spans
 from knowwhen.evaluation.intervals import INTERVAL_METRICS, coalesce
 from knowwhen.evaluation.precision import average_precision, macro_average_precision
 from knowwhen.evaluation.questions import Floats, span_ids
@@ -192,7 +192,7 @@ class TimeTask:
     def _paper(self, scorer: TimeScorer) -> float | None:
         """Macro AUC-PR of Lacroix et al. 2020, "Qualitative study": over the facts, for each timestamp."""
 
-        def columns(some: slice) -> tuple[Bools, Scores]:
+        def columns(some: slice) -> tuple[Bools, TimeCurves]:
             parts = [(self.truth(part)[:, some], scorer(part)[:, some]) for part in self._batches(self.facts)]
             return np.concatenate([truth for truth, _ in parts]), np.concatenate([scores for _, scores in parts])
 
@@ -213,14 +213,14 @@ def is_closed(facts: Facts) -> Bools:
     return facts.is_event | facts.is_interval
 
 
-def time_ranks(scores: Scores, t: Ints) -> Floats:  # (n, T), (n,) -> (n,)
+def time_ranks(scores: TimeCurves, t: Ints) -> Floats:  # (n, T), (n,) -> (n,)
     """The rank of each row's time; a tie counts half."""
     target = np.take_along_axis(scores, t[:, None], axis=1)
     above, equal = (scores > target).sum(-1), (scores == target).sum(-1) - 1
     return np.asarray(1 + above + equal / 2)
 
 
-def time_errors(scores: Scores, t: Ints, positions: Ints) -> Floats:  # (n, T), (n,), (T,) -> (n,)
+def time_errors(scores: TimeCurves, t: Ints, positions: Ints) -> Floats:  # (n, T), (n,), (T,) -> (n,)
     """Units between each row's time and the best one; the mean over the best ones where several tie."""
     best = scores == scores.max(-1, keepdims=True)
     away = abs(positions - positions[t][:, None])
@@ -239,7 +239,7 @@ def best_fits(probability: Floats, facts: Facts, threshold: Floats, positions: I
     return found
 
 
-def softmax(scores: Scores) -> Floats:  # (n, T)
+def softmax(scores: TimeCurves) -> Floats:  # (n, T)
     """exp(x) / Σ exp(x) along time."""
     exponential = np.exp(scores.astype(np.float64) - scores.max(-1, keepdims=True))
     return np.asarray(exponential / exponential.sum(-1, keepdims=True))

@@ -103,15 +103,15 @@ class TemporalModel(nn.Module):
             values.append(self.correction(self.correction.inputs(parts[rows], *(x[rows] for x in (s, p, o, t)))))
         return found.index_put((some,), torch.cat(values))
 
-    def objects(self, s: Tensor, p: Tensor, t: Tensor, *, bare: int = 0) -> Scores:  # (b, E)
-        """X[s, p, :, t]; the first `bare` questions are scored without evidence."""
-        return self.object_scores(self.object_parts(s, p, t, bare), s, p, t)
+    def objects(self, s: Tensor, p: Tensor, t: Tensor, *, skipped: int = 0) -> Scores:  # (b, E)
+        """X[s, p, :, t]; evidence is skipped for the first `skipped` questions."""
+        return self.object_scores(self.object_parts(s, p, t, skipped), s, p, t)
 
-    def object_parts(self, s: Tensor, p: Tensor, t: Tensor, bare: int = 0) -> ObjectParts:
+    def object_parts(self, s: Tensor, p: Tensor, t: Tensor, skipped: int = 0) -> ObjectParts:
         """What decomposition and evidence say of all objects, each for itself."""
         rows = self.decomposition.entity_rows() if self.terms else s
-        found = [term.objects(s[bare:], p[bare:], t[bare:], rows) for term in self.terms]
-        return ObjectParts(self.decomposition.objects(s, p, t), [_below(one, bare) for one in found])
+        found = [term.objects(s[skipped:], p[skipped:], t[skipped:], rows) for term in self.terms]
+        return ObjectParts(self.decomposition.objects(s, p, t), [_below(one, skipped) for one in found])
 
     def object_scores(self, parts: ObjectParts, s: Tensor, p: Tensor, t: Tensor) -> Scores:
         """The sum of parts, corrected."""
@@ -201,10 +201,10 @@ class ObjectParts:
         return rows[some], objects[some], parts[some]
 
 
-def _below(found: Cells | Product, bare: int) -> Cells | Scores:
-    """The same, `bare` rows further down."""
-    if not bare:
+def _below(found: Cells | Product, skipped: int) -> Cells | Scores:
+    """The same, `skipped` rows further down."""
+    if not skipped:
         return found
     if isinstance(found, Cells):
-        return Cells(found.rows + bare, found.columns, found.values)
-    return Product(pad(found.query, (0, 0, bare, 0)), found.table)
+        return Cells(found.rows + skipped, found.columns, found.values)
+    return Product(pad(found.query, (0, 0, skipped, 0)), found.table)

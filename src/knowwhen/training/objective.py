@@ -73,8 +73,8 @@ class Objective:
 
         Evidence is dropped for the first of the batch, which is as good as at random: facts are shuffled.
         """
-        bare = round(self.dropout * len(batch))
-        scores = model.objects(batch.s, batch.p, batch.t, bare=bare)
+        skipped = round(self.dropout * len(batch))
+        scores = model.objects(batch.s, batch.p, batch.t, skipped=skipped)
         if self.sampler is None:
             return cross_entropy(scores, batch.o, self.precision)
         return sampled_cross_entropy(scores, batch.o, self.sampler.draw(batch.o), self.precision)
