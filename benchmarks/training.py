@@ -2,7 +2,7 @@
 
     python -m benchmarks.training --data ../shared/data/icews14 --rank 156 [--precision bf16] [--model tntcomplex]
     python -m benchmarks.training --evidence pair_history [--window 120]    also steps with it, in the same turns
-    python -m benchmarks.training --entities 432715 --rank 100        random facts at the size of the paper's Wikidata
+    python -m benchmarks.training --entities 432715 --rank 100        facts of the size of the paper's Wikidata
     python -m benchmarks.training --entities 432715 --rank 100 --sampling uniform [--negatives 2048]
 
 Prints one JSON object; `share` is limit / step, `with_evidence` is step / step with evidence, all measured in this
@@ -23,6 +23,7 @@ import numpy as np
 import torch
 
 import knowwhen as kw
+from benchmarks.knowledge import generate, sizes_of
 from benchmarks.softmax import limit_jobs, peak_bytes, seconds_in_turns
 from knowwhen.facts.table import Facts, Ints
 from knowwhen.models import Background, Sizes, TemporalModel, build
@@ -30,15 +31,6 @@ from knowwhen.models.memory import keep_pages
 from knowwhen.training.config import Config, read_config
 from knowwhen.training.loop import Learner, TrainingFacts
 from knowwhen.training.objective import Batch, Objective
-
-
-def random_facts(entities: int) -> tuple[Facts, Sizes]:
-    """Facts of the size of the paper's Wikidata in all but their number, which a step does not see."""
-    sizes, n = Sizes(entities, 407, 1726), 50_000
-    rng = np.random.default_rng(0)
-    begin = rng.integers(0, sizes.timestamps, n)
-    columns = [rng.integers(0, size, n) for size in (sizes.entities, sizes.predicates, sizes.entities)]
-    return Facts(*columns, begin, begin), sizes
 
 
 def batches(facts: TrainingFacts, size: int) -> Iterator[Batch]:
@@ -112,7 +104,7 @@ def measure(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data/icews14"))
-    parser.add_argument("--entities", type=int, help="random facts over that many entities instead")
+    parser.add_argument("--entities", type=int, help="generated facts over that many entities instead")
     parser.add_argument("--rank", type=int, default=156)
     parser.add_argument("--model", default="tntcomplex")
     parser.add_argument("--batch", type=int, default=1000)
@@ -140,7 +132,7 @@ def main() -> None:
     )
     positions = None
     if options.entities:
-        facts, sizes = random_facts(options.entities)
+        facts, sizes = generate(options.entities, 50_000), sizes_of(options.entities)
     else:
         dataset = kw.load(options.data)
         sizes = Sizes.of(dataset)

@@ -1,6 +1,10 @@
 """The sampled softmax: right on average, equal to the full one where all are drawn, and never a large gradient."""
 
+import json
 import math
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,6 +26,7 @@ from knowwhen.training.objective import Objective
 from knowwhen.training.sampled import Sample, Sampler, is_worth_it, negatives_for, sampled_cross_entropy
 
 E = 12
+ROOT = Path(__file__).parents[2]
 
 
 def everything(targets):
@@ -232,3 +237,13 @@ def test_the_number_of_draws_goes_with_the_size_and_auto_takes_the_cheaper():
     assert [negatives_for(n, 0) for n in (500, 20_000, 432_715)] == [500, 1024, 2048]
     assert not is_worth_it(7128, 1000, 0) and is_worth_it(98_317, 1000, 0)
     assert math.isclose(Sampler(torch.tensor([0]), 100_000, 0)._weights(1)[5].item(), 100_000 / 2048, rel_tol=1e-5)
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_number_of_entities_times_the_batch():
+    """Two million entities: tables and Adagrad's sums take 0.5 GB, a row of scores for each of a batch 8 GB."""
+    command = [sys.executable, "-m", "benchmarks.training", "--entities", "2000000", "--rank", "16", "--repeat", "1"]
+    done = subprocess.run([*command, "--sampling", "auto"], capture_output=True, text=True, check=True, cwd=ROOT)
+    found = json.loads(done.stdout)
+    assert found["candidates"] < 4000
+    assert found["peak_gigabytes"] < 2.5
