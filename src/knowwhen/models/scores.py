@@ -17,6 +17,7 @@ from knowwhen import chunks
 from knowwhen.models.algebra import as_real, dots, lookup
 from knowwhen.models.tables import Table
 
+FEW_ROWS = 16
 DISTANCES = 1 << 16  # single distances that are made at once
 
 
@@ -70,7 +71,9 @@ class Product(Scores):
 
     def at(self, columns: slice | Tensor) -> Tensor:
         table = self.table[columns] if isinstance(columns, slice) else self.candidates(columns)
-        return self._with_constant(self.query @ table.mT)
+        # With few rows BLAS reads the table about twice as fast from this side.
+        scores = self.query @ table.mT if self.rows > FEW_ROWS else (table @ self.query.mT).mT.contiguous()
+        return self._with_constant(scores)
 
     def candidates(self, columns: Tensor) -> Tensor:  # (k, d)
         """The rows of chosen columns."""
