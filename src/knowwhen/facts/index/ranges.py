@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -27,14 +28,49 @@ def ordered(keys: Ints) -> tuple[Ints, Ints]:
     """Keys from 0 in order, and the place each had: np.argsort(keys, kind="stable").
 
     Key and place are sorted as one number, which numpy does in a third of the time of sorting indirectly, where both
-    fit 63 bits.
+    fit 63 bits; where they do not, the halves of the key are.
     """
-    bits = len(keys).bit_length()
-    if int(keys.max(initial=0)).bit_length() + bits > 63:
-        order = np.argsort(keys, kind="stable")
+    bits, size = len(keys).bit_length(), int(keys.max(initial=0)).bit_length()
+    if size + bits > 63:
+        half = size // 2
+        order = rows_in_order([keys >> half, keys & ((1 << half) - 1)])
         return keys[order], order
     packed = np.sort(keys << bits | np.arange(len(keys)))
     return packed >> bits, packed & ((1 << bits) - 1)
+
+
+def rows_in_order(columns: Sequence[Ints]) -> Ints:
+    """The places of rows by their first column, then the second …, all from 0: np.lexsort(columns[::-1]).
+
+    Columns are packed into as few numbers as fit 64 bits together with a place, and sorted from the last to the first.
+    """
+    bits = len(columns[0]).bit_length()
+    sizes = [int(column.max(initial=0)) + 1 for column in columns]
+    if max(sizes) > 1 << 64 - bits:
+        return np.lexsort(columns[::-1])
+    places, order = np.arange(len(columns[0]), dtype=np.uint64), None
+    for keys in _packed(columns, sizes, 1 << 64 - bits):
+        packed = (keys if order is None else keys[order]).astype(np.uint64)
+        packed <<= np.uint64(bits)
+        packed |= places
+        packed.sort()
+        packed &= np.uint64((1 << bits) - 1)
+        place = packed.view(np.int64)
+        order = place if order is None else order[place]
+    assert order is not None, "there is a column"
+    return order
+
+
+def _packed(columns: Sequence[Ints], sizes: Sequence[int], limit: int) -> Iterator[Ints]:
+    """Neighbouring columns as one number, as many as stay below the limit; the last come first."""
+    packed, size = columns[-1], sizes[-1]
+    for column, more in zip(columns[-2::-1], sizes[-2::-1], strict=True):
+        if size * more > limit:
+            yield packed
+            packed, size = column, more
+        else:
+            packed, size = column * size + packed, size * more
+    yield packed
 
 
 def numbered(keys: Ints) -> tuple[Ints, Ints]:
