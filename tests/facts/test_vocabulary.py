@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowwhen.errors import UnknownName
-from knowwhen.facts.vocabulary import Vocabulary
+from knowwhen.facts.vocabulary import Vocabulary, numbered_names
 
 LABELS = pl.DataFrame(
     {"key": ["Q76", "Q30", "Q1", "Q9"], "label": ["Barack Obama", "United States", "Twin", "Twin"]},
@@ -20,6 +20,20 @@ def test_names_of_any_unicode_come_back_exactly(names):
     assert vocabulary.keys.to_list() == sorted(set(names))
     assert vocabulary.decode(vocabulary.encode(column)).to_list() == names
     assert all(vocabulary.key(vocabulary.id(name)) == name for name in names)
+
+
+@given(st.lists(st.lists(TEXT, max_size=20), min_size=1), st.sampled_from([1, 4, 1 << 10]))
+def test_numbered_names_are_unique_also_where_they_share_a_slot(parts, slots):
+    chunks = pl.concat([pl.Series(part, dtype=pl.String) for part in parts], rechunk=False)
+    keys, ids = numbered_names(chunks, slots)
+    assert keys.to_list() == sorted(set(chunks))
+    assert [keys[i] for i in ids.tolist()] == chunks.to_list()
+
+
+def test_numbering_gives_the_ids_of_each_column():
+    vocabulary, (subject, object) = Vocabulary.numbering("entity", pl.Series(["b", "a"]), pl.Series(["c", "b", "c"]))
+    assert vocabulary.keys.to_list() == ["a", "b", "c"]
+    assert (subject.tolist(), object.tolist()) == ([1, 0], [2, 1, 2])
 
 
 def test_labels_are_what_people_read_and_ask_by():

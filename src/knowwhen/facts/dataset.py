@@ -48,16 +48,14 @@ class Dataset:
         if not len(frame):
             raise BadInput("no facts are left to read")
         granularity = named.with_granularity(options.granularity)
-        entities = Vocabulary.of("entity", frame["subject"], frame["object"], labels=named.entity_labels)
-        predicates = Vocabulary.of("predicate", frame["predicate"], labels=named.predicate_labels)
-        timeline, begin, end = _number_times(frame, granularity)
-        facts = Facts(
-            entities.encode(frame["subject"]),
-            predicates.encode(frame["predicate"]),
-            entities.encode(frame["object"]),
-            begin,
-            end,
+        entities, (subject, object) = Vocabulary.numbering(
+            "entity", frame["subject"], frame["object"], labels=named.entity_labels
         )
+        predicates, (predicate,) = Vocabulary.numbering(
+            "predicate", frame["predicate"], labels=named.predicate_labels
+        )
+        timeline, begin, end = _number_times(frame, granularity)
+        facts = Facts(subject, predicate, object, begin, end)
         if "" in named.splits:
             splits, counts = _split(facts, options)
         else:

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowwhen.facts.index.ranges import numbered, ordered, ranges, spread
+from knowwhen.facts.index.ranges import numbered, ordered, ranges, rows_in_order, spread
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4)), max_size=6))
@@ -31,3 +31,15 @@ def test_ordered_is_a_stable_sort(keys):
     found, order = ordered(np.array(keys, np.int64))
     assert found.tolist() == sorted(keys)
     assert order.tolist() == sorted(range(len(keys)), key=keys.__getitem__)
+
+
+# Small columns share one number, large ones take one each, and the largest leave no room for a place.
+@given(st.lists(st.tuples(*[st.one_of(st.integers(0, 2), st.integers(0, 1 << bits)) for bits in (3, 40, 20, 58)])))
+def test_rows_in_order_are_a_stable_sort_of_tuples(rows):
+    columns = np.array(rows, np.int64).reshape(-1, 4).T
+    assert rows_in_order(list(columns)).tolist() == sorted(range(len(rows)), key=rows.__getitem__)
+
+
+def test_rows_with_a_column_of_63_bits_are_ordered_too():
+    columns = [np.array([1, 0, 1, 0]), np.array([(1 << 63) - 1, 5, 3, 5])]
+    assert rows_in_order(columns).tolist() == [1, 3, 2, 0]
