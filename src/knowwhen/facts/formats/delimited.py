@@ -17,6 +17,7 @@ from knowwhen.errors import BadInput
 from knowwhen.facts.formats.problems import Problem, Problems
 
 COMPRESSED = (".gz", ".zst")
+BLOCK = 1 << 18  # bytes
 
 
 def read_bytes(path: Path) -> bytes:
@@ -29,7 +30,7 @@ def read_bytes(path: Path) -> bytes:
             data = zstandard.ZstdDecompressor().stream_reader(data).read()
     except (OSError, EOFError, zstandard.ZstdError) as error:
         raise BadInput(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
-    if not data.strip():
+    if not data or data.isspace():  # not data.strip(), without a copy
         raise BadInput(f"{path} is empty, expected a fact on each line")
     return data.removeprefix(b"\xef\xbb\xbf")
 
@@ -136,8 +137,11 @@ def _read_irregular(
 
 
 def count(data: bytes, character: str) -> int:
-    """data.count(…) of one ASCII character, several times faster where it is frequent."""
-    return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord(character)))
+    """data.count(…) of one ASCII character, many times faster where it is frequent: by blocks that stay in the cache."""
+    codes = np.frombuffer(data, np.uint8)
+    return sum(
+        int(np.count_nonzero(codes[start : start + BLOCK] == ord(character))) for start in range(0, len(codes), BLOCK)
+    )
 
 
 def _csv_rows(file: Iterable[str], separator: str, quote: str | None) -> Any:

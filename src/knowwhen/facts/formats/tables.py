@@ -175,7 +175,10 @@ def _time(rows: pl.DataFrame, name: str | None) -> pl.Series:
     if name is None:
         return pl.Series([None] * len(rows), dtype=pl.String)
     text = _text(rows[name])
-    return text.set(text.str.strip_chars().str.to_lowercase().is_in(NO_TIME), None)
+    # text.set(text.str.strip_chars().str.to_lowercase().is_in(NO_TIME), None), with each different text read once
+    different = text.unique()
+    none = different.filter(different.str.strip_chars().str.to_lowercase().is_in(NO_TIME))
+    return text.set(text.is_in(none.implode()), None) if len(none) else text
 
 
 def _listing(folder: Path) -> str:
