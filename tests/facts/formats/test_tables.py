@@ -110,6 +110,7 @@ BAD_ROWS = [
     ("a,b", r"f\.csv:3: line: found 2 columns in 'a,b', expected 4"),
     (",b,c,1999", r"f\.csv:3: subject: found nothing, expected a name"),
     ("a, ,c,1999", r"f\.csv:3: predicate: found nothing, expected a name"),
+    ("a,b,\u3000\xa0,1999", r"f\.csv:3: object: found nothing, expected a name"),
     ("a,b,c,someday", r"f\.csv:3: begin: found 'someday', expected YYYY"),
     ("a,b,c,2014-02-30", r"f\.csv:3: begin: found '2014-02-30', expected a day from 1 to 28"),
     (b"a,b,\xff\xfe,1999", r"f\.csv:3: line: found bytes in 'a,b,.*', expected UTF-8 text"),
@@ -128,6 +129,17 @@ def test_a_bad_row_is_named_with_its_place_and_skipped_on_demand(tmp_path, row, 
     header, rejected = (tmp_path / "rejects.tsv").read_text().splitlines()
     assert header == "file\tline\tcolumn\tfound\texpected\trow"
     assert rejected.startswith(f"{path}\t3\t")
+
+
+def test_names_may_begin_with_any_letter_or_a_blank(tmp_path):
+    path = write(tmp_path / "f.csv", "s,p,o,time\nÉ,\u3000b, c,1999\n日本,~,!,1999\n")
+    assert rows_of(kw.load(path)) == [("É", "\u3000b", " c", "1999", "1999"), ("日本", "~", "!", "1999", "1999")]
+
+
+def test_a_null_is_no_name(tmp_path):
+    pl.DataFrame({"s": ["a", "a"], "p": ["b", None], "o": ["c", "c"]}).write_parquet(tmp_path / "f.parquet")
+    with pytest.raises(BadFacts, match=r"f\.parquet:2: predicate: found nothing, expected a name"):
+        kw.load(tmp_path / "f.parquet")
 
 
 def test_an_end_before_the_begin_is_bad(tmp_path):

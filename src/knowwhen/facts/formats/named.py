@@ -61,10 +61,9 @@ def check_names_and_times(rows: pl.DataFrame, file: Path, problems: Problems) ->
     `rows` has the columns subject, predicate, object, begin, end as text and line, the line in the file; where there is
     no end, begin is the time of an event.
     """
-    empty = {name: pl.col(name).is_null() | (pl.col(name).str.strip_chars() == "") for name in NAMES}
-    for name, found in rows.select(bad.any().alias(name) for name, bad in empty.items()).row(0, named=True).items():
-        if found:
-            rows = _report(rows, empty[name], file, name, "a name", problems)
+    for name in _names_to_check(rows):
+        blank = pl.col(name).is_null() | (pl.col(name).str.strip_chars() == "")
+        rows = _report(rows, blank, file, name, "a name", problems)
     times = [name for name in TIMES if name in rows.columns]
     periods: dict[str, Period | None] = {}
     for name in times:
@@ -89,6 +88,15 @@ def check_names_and_times(rows: pl.DataFrame, file: Path, problems: Problems) ->
     if rows.select(backwards.any()).item():
         rows = _report(rows, backwards, file, "end", "an end not before the begin", problems)
     return NamedFacts(rows.select(*NAMES, begin="begin_day", end="end_day"), granularities)
+
+
+def _names_to_check(rows: pl.DataFrame) -> list[str]:
+    """The columns of names where some row may be blank: those not all of which begin with a visible ASCII character.
+
+    Comparing with two texts takes a quarter of the time of stripping all names; blanks are below "!" or beyond ASCII.
+    """
+    visible = {name: ((pl.col(name) >= "!") & (pl.col(name) < "\x80")).fill_null(value=False).all() for name in NAMES}
+    return [name for name, every in rows.select(**visible).row(0, named=True).items() if not every]
 
 
 def _report(
