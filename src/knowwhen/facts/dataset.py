@@ -51,9 +51,7 @@ class Dataset:
         entities, (subject, object) = Vocabulary.numbering(
             "entity", frame["subject"], frame["object"], labels=named.entity_labels
         )
-        predicates, (predicate,) = Vocabulary.numbering(
-            "predicate", frame["predicate"], labels=named.predicate_labels
-        )
+        predicates, (predicate,) = Vocabulary.numbering("predicate", frame["predicate"], labels=named.predicate_labels)
         timeline, begin, end = _number_times(frame, granularity)
         facts = Facts(subject, predicate, object, begin, end)
         if "" in named.splits:
@@ -184,7 +182,7 @@ def _number_times(frame: pl.DataFrame, granularity: Granularity) -> tuple[Timeli
     positions = np.unique(of_day)
     ids = pl.Series(np.searchsorted(positions, of_day))
     begin, end = (
-        frame[name].replace_strict(days, ids, default=None, return_dtype=pl.Int64).fill_null(OPEN).to_numpy().copy()
+        frame[name].replace_strict(days, ids, default=None, return_dtype=pl.Int64).fill_null(OPEN).to_numpy()
         for name in TIMES
     )
     return Timeline(granularity, positions), begin, end
@@ -209,8 +207,7 @@ def _split(facts: Facts, options: ReadOptions) -> tuple[dict[str, Facts], dict[s
 
 def _in_order(facts: Facts) -> Facts:
     """The different facts in the order of their columns: np.unique(facts.rows(), axis=0)."""
-    columns = [facts.subject, facts.predicate, facts.object, facts.begin - OPEN, facts.end - OPEN]  # from 0
-    ordered = facts[rows_in_order(columns)]
+    ordered = facts[rows_in_order([column for _, column in facts.columns()])]
     first = np.ones(len(facts), np.bool_)
     first[1:] = False
     for _, column in ordered.columns():

@@ -34,10 +34,15 @@ def test_ordered_is_a_stable_sort(keys):
 
 
 # Small columns share one number, large ones take one each, and the largest leave no room for a place.
-@given(st.lists(st.tuples(*[st.one_of(st.integers(0, 2), st.integers(0, 1 << bits)) for bits in (3, 40, 20, 58)])))
+@given(st.lists(st.tuples(*[st.one_of(st.integers(-1, 2), st.integers(-1, 1 << bits)) for bits in (3, 40, 20, 58)])))
 def test_rows_in_order_are_a_stable_sort_of_tuples(rows):
     columns = np.array(rows, np.int64).reshape(-1, 4).T
     assert rows_in_order(list(columns)).tolist() == sorted(range(len(rows)), key=rows.__getitem__)
+
+
+def test_large_columns_of_a_small_range_share_a_number():
+    columns = [np.array([1, 0, 1, 0]), (1 << 62) + np.array([3, 5, 1, 5]), (1 << 61) + np.array([0, 9, 2, 1])]
+    assert rows_in_order(columns).tolist() == [3, 1, 2, 0]
 
 
 def test_rows_with_a_column_of_63_bits_are_ordered_too():

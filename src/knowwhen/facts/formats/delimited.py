@@ -137,7 +137,7 @@ def _read_irregular(
 
 
 def count(data: bytes, character: str) -> int:
-    """data.count(…) of one ASCII character, many times faster where it is frequent: by blocks that stay in the cache."""
+    """data.count(…) of one ASCII character, many times faster where it is frequent: by blocks that fit the cache."""
     codes = np.frombuffer(data, np.uint8)
     return sum(
         int(np.count_nonzero(codes[start : start + BLOCK] == ord(character))) for start in range(0, len(codes), BLOCK)

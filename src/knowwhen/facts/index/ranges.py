@@ -40,17 +40,18 @@ def ordered(keys: Ints) -> tuple[Ints, Ints]:
 
 
 def rows_in_order(columns: Sequence[Ints]) -> Ints:
-    """The places of rows by their first column, then the second …, all from 0: np.lexsort(columns[::-1]).
+    """The places of rows by their first column, then the second …: np.lexsort(columns[::-1]).
 
     Columns are packed into as few numbers as fit 64 bits together with a place, and sorted from the last to the first.
+    Fresh memory costs as much as sorting, hence all that is done in place.
     """
-    bits = len(columns[0]).bit_length()
-    sizes = [int(column.max(initial=0)) + 1 for column in columns]
-    if max(sizes) > 1 << 64 - bits:
+    rows = len(columns[0])
+    bits = rows.bit_length()
+    if not rows or max(_size(column) for column in columns) > 1 << 64 - bits:
         return np.lexsort(columns[::-1])
-    places, order = np.arange(len(columns[0]), dtype=np.uint64), None
-    for keys in _packed(columns, sizes, 1 << 64 - bits):
-        packed = (keys if order is None else keys[order]).astype(np.uint64)
+    places, order = np.arange(rows, dtype=np.uint64), None
+    for keys in _packed(columns, 1 << 64 - bits):
+        packed = (keys if order is None else keys[order]).view(np.uint64)
         packed <<= np.uint64(bits)
         packed |= places
         packed.sort()
@@ -61,16 +62,24 @@ def rows_in_order(columns: Sequence[Ints]) -> Ints:
     return order
 
 
-def _packed(columns: Sequence[Ints], sizes: Sequence[int], limit: int) -> Iterator[Ints]:
-    """Neighbouring columns as one number, as many as stay below the limit; the last come first."""
-    packed, size = columns[-1], sizes[-1]
-    for column, more in zip(columns[-2::-1], sizes[-2::-1], strict=True):
-        if size * more > limit:
+def _packed(columns: Sequence[Ints], limit: int) -> Iterator[Ints]:
+    """Neighbouring columns as one number from 0, as many as stay below the limit; the last come first."""
+    packed, size = columns[-1] - columns[-1].min(), _size(columns[-1])
+    for column in columns[-2::-1]:
+        if size * _size(column) > limit:
             yield packed
-            packed, size = column, more
-        else:
-            packed, size = column * size + packed, size * more
+            packed, size = column - column.min(), _size(column)
+        else:  # (column - column.min()) * size + packed
+            upper = column - column.min()
+            upper *= size
+            upper += packed
+            packed, size = upper, size * _size(column)
     yield packed
+
+
+def _size(column: Ints) -> int:
+    """How many numbers there are from the least to the greatest."""
+    return int(column.max()) - int(column.min()) + 1
 
 
 def numbered(keys: Ints) -> tuple[Ints, Ints]:
