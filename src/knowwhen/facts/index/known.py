@@ -64,8 +64,11 @@ class KnownFacts:
     @cached_property
     def _by_side(self) -> SpanIndex:
         """Every fact twice: by (s, p), and behind all of these, by (o, p + P)."""
-        both = Facts.concatenate(self.facts, self.facts.reciprocal(self._predicates))
-        return SpanIndex((both.subject, both.predicate), both.begin, both.end)
+        facts = self.facts  # Facts.concatenate(facts, facts.reciprocal(P)) without the objects
+        subject = np.concatenate([facts.subject, facts.object])
+        predicate = np.concatenate([facts.predicate, facts.predicate + self._predicates])
+        begin, end = (np.concatenate([column, column]) for column in (facts.begin, facts.end))
+        return SpanIndex((subject, predicate), begin, end)
 
     @cached_property
     def _objects(self) -> Ints:

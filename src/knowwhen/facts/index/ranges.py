@@ -33,7 +33,7 @@ def ordered(keys: Ints) -> tuple[Ints, Ints]:
     bits, size = len(keys).bit_length(), int(keys.max(initial=0)).bit_length()
     if size + bits > 63:
         half = size // 2
-        order = rows_in_order([keys >> half, keys & ((1 << half) - 1)])
+        order = rows_in_order([keys] if size + bits == 64 else [keys >> half, keys & ((1 << half) - 1)])
         return keys[order], order
     packed = np.sort(keys << bits | np.arange(len(keys)))
     return packed >> bits, packed & ((1 << bits) - 1)

@@ -131,7 +131,8 @@ class SpanIndex:
         return packed * self.width
 
     def _slot(self, time: Ints) -> Ints:
-        return np.clip(time - (self.low - 1), 0, self.width - 1)
+        slot = np.asarray(time - (self.low - 1))
+        return np.clip(slot, 0, self.width - 1, out=slot)
 
     def _codes_with(self, time: Ints) -> Ints:  # (n,)
         """Key and another time of each place as one number."""
