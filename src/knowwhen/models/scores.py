@@ -17,7 +17,7 @@ from knowwhen import chunks
 from knowwhen.models.algebra import as_real, dots, lookup
 from knowwhen.models.tables import Table
 
-FEW_ROWS = 16
+FEW_ROWS, LARGE_TABLE = 8, 4 << 20  # numbers that no cache holds
 DISTANCES = 1 << 16  # single distances that are made at once
 
 
@@ -71,9 +71,16 @@ class Product(Scores):
 
     def at(self, columns: slice | Tensor) -> Tensor:
         table = self.table[columns] if isinstance(columns, slice) else self.candidates(columns)
-        # With few rows BLAS reads the table about twice as fast from this side.
-        scores = self.query @ table.mT if self.rows > FEW_ROWS else (table @ self.query.mT).mT.contiguous()
-        return self._with_constant(scores)
+        few = self.rows <= FEW_ROWS and table.numel() > LARGE_TABLE
+        return self._with_constant(self._few(table) if few else self.query @ table.mT)
+
+    def _few(self, table: Tensor) -> Tensor:  # (b, k)
+        """query @ table.T, where reading the table is all that counts: three times as fast from this side.
+
+        Two columns take less than one, for which BLAS goes another way.
+        """
+        query = self.query if self.rows != 1 else self.query.repeat(2, 1)
+        return (table @ query.mT)[:, : self.rows].mT.contiguous()
 
     def candidates(self, columns: Tensor) -> Tensor:  # (k, d)
         """The rows of chosen columns."""
