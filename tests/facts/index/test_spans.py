@@ -112,3 +112,10 @@ def test_arrays_cannot_be_changed():
     for array in arrays:
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 3
+
+
+@given(cases())
+def test_the_rows_of_one_key_are_those_of_the_loop(case):
+    for key in {key for key, _ in case.asked} | {(BEYOND, BEYOND), (BEYOND + 1, 0)}:
+        rows = [row for row, (own, *_) in enumerate(case.spans) if own == key]
+        assert case.index.rows_of(*key).tolist() == rows

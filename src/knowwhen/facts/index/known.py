@@ -46,15 +46,15 @@ class KnownFacts:
 
     def with_subject(self, s: int, p: int) -> Facts:
         """The facts (s, p, ?)."""
-        return self.facts[_rows(self._by_side, s, p)]
+        return self.facts[self._by_side.rows_of(s, p)]
 
     def with_object(self, p: int, o: int) -> Facts:
         """The facts (?, p, o)."""
-        return self.facts[_rows(self._by_side, o, p + self._predicates) - len(self.facts)]
+        return self.facts[self._by_side.rows_of(o, p + self._predicates) - len(self.facts)]
 
     def between(self, s: int, o: int) -> Facts:
         """The facts (s, ?, o)."""
-        return self.facts[_rows(self._by_pair, s, o)]
+        return self.facts[self._by_pair.rows_of(s, o)]
 
     def of(self, s: int, p: int, o: int) -> Facts:
         """The facts (s, p, o), one for each of their spans."""
@@ -89,9 +89,3 @@ class KnownFacts:
 
 def _found(index: SpanIndex, key: tuple[Ints, Ints], t: Ints | None) -> tuple[Ints, Ints]:
     return index.of(key) if t is None else index.holding(key, t)
-
-
-def _rows(index: SpanIndex, *key: int) -> Ints:
-    """The rows of one key, as they were given."""
-    _, places = index.of([np.array([column]) for column in key])
-    return np.sort(index.order[places])
