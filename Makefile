@@ -21,6 +21,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.loading
 	$(BIN)/python -m benchmarks.softmax
 	$(BIN)/python -m benchmarks.training
+	$(BIN)/python -m benchmarks.training --entities 432715 --rank 100 --sampling uniform --negatives 2048
 	$(BIN)/python -m benchmarks.evaluation
 	$(BIN)/python -m benchmarks.query
 	$(BIN)/python -m benchmarks.wikidata

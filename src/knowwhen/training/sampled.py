@@ -6,7 +6,7 @@ A rival c counts 1 / π_c times, π_c being the probability that it is among the
     Z_i = exp X[i, target] + Σ_{c in the sample, c ≠ target} exp X[i, c] / π_c          E[Z_i] = Σ_c exp X[i, c]
     π_c = 1 − (1 − K/E) · H_c          H_c: no other row of a random batch of the epoch has the target c
 
-At K = E every π is 1, and the loss is that of the full softmax. (Lacroix et al. 2020, section 4.2, name sampling as
+At K = E every π is 1, and the loss is that of the full softmax. (Lacroix et al. 2020, section 5.1, leave sampling to
 future work.)
 """
 
