@@ -226,9 +226,11 @@ def test_a_sampled_run_resumes_to_the_same_bits(tmp_path):
     assert whole.evaluate("valid").mrr > 0.3
 
 
-def test_more_negatives_than_entities_are_refused_before_a_run_begins():
+def test_more_negatives_than_entities_are_refused_before_a_run_begins(tmp_path):
+    settings = {"objective.sampling": "uniform", "objective.negatives": 9000}
     with pytest.raises(BadRequest, match=r"objective.negatives is 9000, but there are only 1487 entities"):
-        kw.train("leaders", overrides={"objective.sampling": "uniform", "objective.negatives": 9000})
+        kw.train("leaders", run=tmp_path / "run", overrides=settings)
+    assert not (tmp_path / "run" / "config.toml").exists()
     with pytest.raises(BadRequest, match=r"objective.negatives is -1: input should be greater than or equal to 0"):
         read_config(None, {"objective.negatives": -1})
 

@@ -11,6 +11,8 @@ from knowwhen.facts.dataset import Dataset
 from knowwhen.models import model_named
 from knowwhen.training.config import Config, read_config
 from knowwhen.training.run import RunFolder
+from knowwhen.training.sampled import negatives_for
+from knowwhen.training.stages import check_device
 
 MAY_CHANGE_ON_RESUME = ("training.epochs", "validation.every", "validation.patience")
 
@@ -30,6 +32,7 @@ def begin(
         if given is None:
             raise BadRequest(f"there is no run in {folder.path} to resume; name the data to train on")
         config = read_config(recipe, changes, allow_import=named)
+        check_fits(config, given)
         folder.create(config, given, {"recipe": str(recipe)} if recipe else {})
         return given, config
     if "model.name" in changes:
@@ -51,3 +54,10 @@ def begin(
     if wanted != config:
         folder.change_config(wanted)
     return dataset, wanted
+
+
+def check_fits(config: Config, dataset: Dataset) -> None:
+    """An error before anything is written, where settings do not go with the machine or the data."""
+    check_device(config.training.device)
+    if config.objective.sampling != "none":
+        negatives_for(len(dataset.entities), config.objective.negatives)
