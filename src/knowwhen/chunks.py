@@ -1,4 +1,4 @@
-"""How much is made at once, and in which pieces: one place for all limits of memory."""
+"""How much is made at once, and in which pieces; limits tuned for one kernel stand beside it."""
 
 from __future__ import annotations
 
