@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
+from torch.nn.functional import embedding_bag
 
 DOTS = 2048
 PRODUCT_PAYS = 100  # times as fast for each cell as looking up two rows
@@ -59,15 +60,13 @@ def take_rows(table: Tensor) -> tuple[Tensor, Tensor] | None:  # (k,), (k, d)
     kept = getattr(table, "row_gradients", None)
     if not kept:
         return None
-    ids = torch.cat([ids for ids, _ in kept])
-    rows, number = torch.unique(ids, return_inverse=True)
-    gradient = kept[0][1].new_zeros(len(rows), *table.shape[1:])
-    start = 0
-    for some, values in kept:
-        gradient.index_add_(0, number[start : start + len(some)], values)
-        start += len(some)
+    ids, values = (torch.cat(column) for column in zip(*kept, strict=True))
     kept.clear()
-    return rows, gradient
+    ids, order = ids.sort(stable=True)
+    start = torch.cat([ids[:1] >= 0, ids[1:] != ids[:-1]]).nonzero()[:, 0]  # where another id begins
+    # A third of the time of index_add_: it reads each row once, on all cores.
+    sums = embedding_bag(order, values.flatten(1), start, mode="sum")
+    return ids[start], sums.view(len(start), *table.shape[1:])
 
 
 def as_complex(rows: Tensor) -> Tensor:  # (…, 2r) real -> (…, r) complex, no copy

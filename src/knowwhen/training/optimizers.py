@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.optim.adagrad import adagrad
 
 from knowwhen.models.algebra import keeps_rows, take_rows
 from knowwhen.training.config import Config
@@ -41,14 +43,16 @@ class RowAdagrad(torch.optim.Adagrad):
         for group in self.param_groups:
             for table in group["params"]:
                 if table in rows:
-                    self._step(table, *rows[table], group["lr"], group["eps"])
+                    self._step(table, *rows[table], group)
 
-    def _step(self, table: Tensor, rows: Tensor, gradient: Tensor, rate: float, eps: float) -> None:
-        sums = self.state[table]["sum"]
-        sum_ = sums.index_select(0, rows).addcmul_(gradient, gradient)
+    def _step(self, table: Tensor, rows: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
+        """sum ← sum + g²; row ← row − rate · g / (√sum + eps), by torch's own kernel on a copy of the rows."""
+        sums, steps = self.state[table]["sum"], self.state[table]["step"].clone()
+        some, sum_ = table.index_select(0, rows), sums.index_select(0, rows)
+        settings = {name: group[name] for name in ("fused", "lr", "weight_decay", "lr_decay", "eps", "maximize")}
+        adagrad([some], [gradient], [sum_], [steps], **settings)
+        table.index_copy_(0, rows, some)
         sums.index_copy_(0, rows, sum_)
-        moved = table.index_select(0, rows).addcdiv_(gradient, sum_.sqrt_().add_(eps), value=-rate)
-        table.index_copy_(0, rows, moved)
 
 
 def take_step(optimizer: torch.optim.Optimizer, averages: Averages) -> None:

@@ -40,7 +40,8 @@ def smoothness(axis: Tensor, p: float, gaps: Tensor | None = None) -> Tensor:
     """
     if len(axis) < 2:
         return axis.real.new_zeros(()) if axis.is_complex() else axis.new_zeros(())
-    norms = power_norm(axis[1:] - axis[:-1], p)  # (T - 1,)
+    steps: Tensor = _Steps.apply(axis)  # type: ignore[no-untyped-call]
+    norms = power_norm(steps, p)  # (T - 1,)
     return (norms if gaps is None else norms / gaps).mean()
 
 
@@ -58,6 +59,22 @@ def power_norm(rows: Tensor, p: float) -> Tensor:  # (n, …) -> (n,)
         return rows.abs().pow(p).flatten(1).sum(-1)
     norms: Tensor = _PowerNorm.apply(as_real(rows).flatten(1), p)  # type: ignore[no-untyped-call]
     return norms
+
+
+class _Steps(torch.autograd.Function):
+    """axis[1:] − axis[:-1]; autograd's own backward fills two tables of zeros and adds them up."""
+
+    @staticmethod
+    def forward(ctx: Any, axis: Tensor) -> Tensor:
+        return axis[1:] - axis[:-1]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, upstream: Tensor) -> Tensor:
+        gradient = upstream.new_empty(len(upstream) + 1, *upstream.shape[1:])
+        gradient[0], gradient[-1] = -upstream[0], upstream[-1]
+        torch.sub(upstream[:-1], upstream[1:], out=gradient[1:-1])
+        return gradient
 
 
 class _PowerNorm(torch.autograd.Function):

@@ -25,6 +25,7 @@ from knowwhen.training import softmax
 from knowwhen.training.softmax import Precision
 
 FEW, MANY, LARGE = 1024, 2048, 50_000  # draws by default, below and from so many entities
+SPARE = 32  # draws more than needed, for entities that are drawn twice
 WORTH = 4  # times as many entities as candidates: then a sampled step is the cheaper one
 
 
@@ -67,14 +68,16 @@ class Sampler:
         """Different entities, each set of K as likely as any other, at a cost that does not grow with E."""
         if 2 * self.negatives > self.entities:
             return torch.randperm(self.entities, device=device)[: self.negatives]
-        found = torch.empty(0, dtype=torch.int64, device=device)
-        while len(found) < self.negatives:
-            drawn = torch.cat([found, torch.randint(self.entities, (self.negatives,), device=device)])
-            values, order = drawn.sort(stable=True)
-            first = torch.ones_like(values, dtype=torch.bool)
-            first[1:] = values[1:] != values[:-1]
-            found = drawn[order[first].sort().values]  # the first of each, in the order of drawing
-        return found[: self.negatives]
+        spare = self.negatives**2 // self.entities + SPARE
+        while True:
+            drawn = torch.randint(self.entities, (self.negatives + spare,), device=device)
+            # One sort by entity, then by the place in the draw; of equal ones the first stays.
+            keys = (drawn << 32 | torch.arange(len(drawn), device=device)).sort().values
+            entity, place = keys >> 32, keys & 0xFFFFFFFF
+            found = place[torch.cat([entity[:1] >= 0, entity[1:] != entity[:-1]])]
+            if len(found) >= self.negatives:
+                return drawn[found.sort().values[: self.negatives]]  # the first K, in the order of drawing
+            spare *= 2
 
     def _weights_of_all(self, batch: int) -> Tensor:  # (E,)
         """1 / π of every entity, for batches of that size."""

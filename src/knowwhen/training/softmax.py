@@ -129,6 +129,7 @@ def _solve(
     wanted = candidates.index_select(0, plan.targets).to(exact)  # (b, d); an error if a target is out of range
     weights = None if plan.weights is None else plan.weights.to(factor.dtype)
     loss = torch.zeros((), dtype=exact, device=query.device)
+    residual = torch.empty_like(query[:, :1], dtype=exact)  # (b, 1)
     grad_query = torch.zeros_like(query, dtype=exact) if needs[0] else None
     grad_candidates = _memory.empty("gradient", (E, d), exact, query.device).zero_() if needs[1] else None
     grad_values = torch.zeros_like(values, dtype=exact) if needs[2] and values is not None else None
@@ -147,8 +148,13 @@ def _solve(
         loss += chunk.exponentiate()
         if grad_query is not None or grad_candidates is not None:
             chunk.add_gradients(grad_query if grad_query is None else grad_query[part], grad_candidates, wanted[part])
+            residual[part] = chunk.residual
         if grad_values is not None and inside is not None:
             grad_values[inside] = chunk.grad_values()
+    if grad_candidates is not None:
+        if weights is not None:  # of rivals; the targets' cells were zero until here
+            grad_candidates.mul_(weights[:, None])
+        grad_candidates.index_add_(0, plan.targets, residual * query)
     pairs = zip((query, candidates, values), (grad_query, grad_candidates, grad_values), strict=True)
     return loss, [g if g is None or x is None else g.to(x.dtype) for x, g in pairs]
 
@@ -233,18 +239,16 @@ class _Chunk:
         return loss
 
     def add_gradients(self, grad_query: Tensor | None, grad_candidates: Tensor | None, wanted: Tensor) -> None:
-        """Adds G @ candidates and G.T @ query, where G = (softmax(X) - onehot(targets)) / b."""
+        """Adds G @ candidates, and of G.T @ query the part of rivals; G = (softmax(X) - onehot(targets)) / b."""
         scaled = (self.query * self.scale).to(self.logits.dtype)
         for span in self.spans:  # both products while the tile is in the cache
             factor = self.factor[span] if self.weights is None else self.factor[span] * self.weights[span, None]
             if grad_query is not None:
                 _add_product(grad_query, self.logits[span].mT, factor)
             if grad_candidates is not None:
-                _add_product(grad_candidates[span], self.logits[span], scaled, self.weights, span)
+                _add_product(grad_candidates[span], self.logits[span], scaled)
         if grad_query is not None:
             grad_query.mul_(self.scale).addcmul_(self.residual, wanted)
-        if grad_candidates is not None:
-            grad_candidates.index_add_(0, self.targets, self.residual * self.query)
 
     def grad_values(self) -> Tensor:
         """G at the added cells, in the order they were given."""
@@ -259,11 +263,9 @@ class _Chunk:
         return torch.empty_like(gradient).index_copy_(0, order, gradient)
 
 
-def _add_product(to: Tensor, a: Tensor, b: Tensor, weights: Tensor | None = None, span: slice | None = None) -> None:
-    """to += weights · (a @ b), without an intermediate where that can be."""
-    if weights is not None:
-        to += (a @ b) * weights[span, None]
-    elif to.dtype == a.dtype:
+def _add_product(to: Tensor, a: Tensor, b: Tensor) -> None:
+    """to += a @ b, without an intermediate where that can be."""
+    if to.dtype == a.dtype:
         to.addmm_(a, b)
     else:
         to += a @ b
