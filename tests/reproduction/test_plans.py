@@ -15,6 +15,7 @@ from knowwhen.reproduction.experiments import Setting, count_and_evaluate
 from knowwhen.reproduction.link_prediction import CORRECTED, EVIDENCE, TABLE2, WITHOUT_EPOCHS
 from knowwhen.reproduction.penalties import FIGURE1, TABLE3
 from knowwhen.reproduction.report import TABLES
+from knowwhen.reproduction.sampling import SAMPLING
 from knowwhen.reproduction.table import Request
 from knowwhen.training.config import read_config
 from knowwhen.tuning.space import point_of
@@ -108,6 +109,16 @@ def test_recipes_with_evidence_are_no_larger_than_tntcomplex_at_base_rank():
         model = build(replace(config.specification(sizes[data]), corrected=True))
         budget = stored(model_named("tntcomplex"), sizes[data], paper.RANKS[data]["tntcomplex"])
         assert 0.97 * budget < model.parameter_count() <= budget
+
+
+def test_sampling_changes_nothing_but_the_candidates():
+    full, sampled = map(config_of, planned(SAMPLING, datasets=["icews14"], models=["full", "k512"]))
+    assert (full.objective.sampling, sampled.objective.sampling, sampled.objective.negatives) == (
+        "none",
+        "uniform",
+        512,
+    )
+    assert sampled.model_copy(update={"objective": full.objective}) == full
 
 
 @pytest.mark.parametrize(

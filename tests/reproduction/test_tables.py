@@ -16,7 +16,9 @@ from knowwhen.reproduction import penalties, report, results
 from knowwhen.reproduction.link_prediction import EVIDENCE, STDDEV, TABLE2
 from knowwhen.reproduction.penalties import FIGURE1, TABLE3
 from knowwhen.reproduction.report import TABLES
+from knowwhen.reproduction.sampling import SAMPLING
 from knowwhen.reproduction.table import Request
+from knowwhen.reproduction.table4 import TABLE4
 from knowwhen.reproduction.times import FIGURE2, WIKIDATA
 
 
@@ -102,6 +104,25 @@ def test_wikidata_shows_time_questions_where_they_were_measured(result):
     assert timed == ("tntcomplex", *measured, "0.6000", "7.5000", "0.2000", "0.1000", "0.4000", "0.3000", "0.9000")
     assert baseline == ("(median span)", *[""] * 11, "0.1500", "0.2500")
     assert len({len(row) for row in (header, static, timed, baseline)}) == 1
+
+
+def test_sampling_is_set_against_the_full_softmax_of_the_same_seeds(result):
+    def seeds(row, mrrs, minutes):
+        return [result(mrr, table="sampling", row=row, seed=i, minutes=minutes) for i, mrr in enumerate(mrrs)]
+
+    full, sampled = seeds("full", [0.5, 0.6], 10.0), seeds("k1024", [0.498, 0.6, 0.9], 3.0)
+    _, *rows = SAMPLING.rows([*sampled, *full])
+    assert rows[0][1:] == ("all", "50", "2", "0.5500 ± 0.0707", "", "10.0", "")
+    assert rows[1][1:4] == ("1,024", "50", "3") and rows[1][5:] == ("-0.0010", "3.0", "0.30")  # the third has no pair
+    assert SAMPLING.rows(sampled)[1][5:] == ("", "3.0", "")
+
+
+def test_table_4_splits_by_time_and_chooses_on_valid(of_plan):
+    plan = [e for e in TABLE4.plan(TABLE4.complete(Request())) if e.row == "tcomplex"]
+    trials = [of_plan(e, valid_mrr=v, mrr=m) for e, v, m in zip(plan, (0.2, 0.4, 0.3), (0.9, 0.5, 0.6), strict=True)]
+    row = TABLE4.rows(trials)[1]
+    chosen = ("politicians", "tcomplex", "156", "w0.01")
+    assert row == (*chosen, "0.4000", "0.5000", "", "0.5000", "12.5", "0.42 / 0.45 / 0.30")
 
 
 def test_the_page_holds_what_was_run_and_how(result, of_plan):

@@ -16,17 +16,23 @@ RUNS = Path("runs/reproduce")
 
 def reproduce(
     table: Annotated[
-        str, typer.Argument(help="params, table2, evidence, stddev, table3, figure1, figure2 or wikidata.")
+        str,
+        typer.Argument(
+            help="params, table2, table3, table4, evidence, stddev, figure1, figure2, wikidata or sampling."
+        ),
     ] = "table2",
     dataset: Annotated[
         list[str] | None,
-        typer.Option("--dataset", help="icews14, icews05-15, yago15k, for evidence also wikidata12k; repeatable."),
+        typer.Option(
+            "--dataset", help="icews14, icews05-15, yago15k; some tables have wikidata12k or politicians; repeatable."
+        ),
     ] = None,
     model: Annotated[
         list[str] | None,
         typer.Option(
             "--model",
-            help="complex, tcomplex, tntcomplex, pair-counts; of evidence unioncomplex[+evidence[+correction]].",
+            help="complex, tcomplex, tntcomplex, pair-counts; of evidence unioncomplex[+evidence[+correction]]; "
+            "of sampling full, k256, k512, … k8192.",
         ),
     ] = None,
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Runs of each row, with seeds 0, 1, …")] = 1,

@@ -24,6 +24,8 @@ class Setting(StrEnum):
     RANK = "model.rank"
     EVIDENCE = "model.evidence"
     HELD_OUT = "correction.held_out"
+    SAMPLING = "objective.sampling"
+    NEGATIVES = "objective.negatives"
     TIME_LOSS = "objective.time_weight"
     EMBEDDING = "regularizer.embedding"
     EMBEDDING_WEIGHT = "regularizer.embedding_weight"
@@ -84,7 +86,7 @@ def train_and_evaluate(experiment: Experiment, folder: Path, progress: TrainingP
         valid_mrr=info["best_valid_mrr"],
         test=_scores(metrics) | {"times": trained.evaluate_times("test").to_dict() if asks_times else None},
         **{name: info[name] for name in ("rank", "parameters", "epochs")},
-        minutes=round(sum(json.loads(line)["seconds"] for line in timing.splitlines()) / 60, 1),
+        minutes=round(sum(json.loads(line)["seconds"] for line in timing.splitlines()) / 60, 2),
         settings={"recipe": experiment.recipe, **point_of(trained.config)},
     )
 
