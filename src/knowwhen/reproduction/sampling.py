@@ -13,7 +13,7 @@ from knowwhen.tuning.space import Point
 
 FULL, DEFAULT = "full", "k1024"  # rows; 1,024 is what is drawn below 50,000 entities
 NEGATIVES = {f"k{number}": number for number in (256, 512, 1024, 2048, 4096, 8192)}
-EPOCHS = {"icews14": 10, "icews05-15": 5, "yago15k": 10, "politicians": 4}  # both softmaxes see the same
+EPOCHS = {"icews14": 10, "icews05-15": 4, "yago15k": 6, "politicians": 3}  # both softmaxes see the same
 POLITICIANS = "politicians"
 
 

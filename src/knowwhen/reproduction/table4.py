@@ -12,7 +12,7 @@ from knowwhen.reproduction.table import Request, Row, Table, number
 from knowwhen.tuning.study import choose
 
 WEIGHTS = (3e-3, 1e-2, 3e-2)  # of Ω³; valid chooses
-EPOCHS = 6
+EPOCHS = 4
 
 
 def plan_table4(request: Request) -> list[Experiment]:
