@@ -1,6 +1,7 @@
 """Filtered ranking against its limit, the product that makes the scores.
 
     python -m benchmarks.evaluation [--data DIR] [--rank 156]
+    python -m benchmarks.evaluation --entities 432715 --rank 100 --queries 5000    objects only, generated facts
 
 Ranks all queries of valid and test in both directions with a random model, and makes the same scores alone, in the same
 shapes, process and turns: the machine's speed drifts. Prints one JSON object; `share` is product / evaluation.
@@ -18,6 +19,7 @@ from pathlib import Path
 import torch
 
 import knowwhen as kw
+from benchmarks import knowledge
 from knowwhen.chunks import even_slices
 from knowwhen.evaluation import Protocol, ask, rank_objects
 from knowwhen.evaluation.ranking import Room, ScoreTiles
@@ -80,9 +82,15 @@ def main() -> None:
     parser.add_argument("--rank", type=int, default=156)
     parser.add_argument("--filter", default="time")
     parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--entities", type=int, help="generated facts over that many entities instead")
+    parser.add_argument("--queries", type=int, default=5000, help="of generated facts, objects only")
     options = parser.parse_args()
-    protocol = Protocol(filter=options.filter)
-    print(json.dumps(measure(kw.load(options.data), options.model, options.rank, protocol, options.repetitions)))
+    if options.entities:
+        data = knowledge.dataset(options.entities, 20 * options.queries, held=options.queries // 2)
+    else:
+        data = kw.load(options.data)
+    protocol = Protocol(filter=options.filter, directions="objects" if options.entities else "both")
+    print(json.dumps(measure(data, options.model, options.rank, protocol, options.repetitions)))
 
 
 if __name__ == "__main__":
