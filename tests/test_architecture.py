@@ -22,6 +22,7 @@ LAYERS = [
     "facts",
     "models",
     "evaluation",
+    "dating",
     "training",
     "query",
     "plotting",

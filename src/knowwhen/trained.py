@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import torch
 
+from knowwhen.dating import TimeHead, believed
 from knowwhen.errors import BadRequest, RunError
 from knowwhen.evaluation import (
     Calibration,
@@ -39,12 +40,16 @@ from knowwhen.query import (
     Neighbours,
     TimeAnswers,
     TimelineScores,
+    When,
     ask,
     ask_batch,
     embeddings,
+    fill,
     nearest_times,
     similar,
     timeline,
+    when,
+    when_batch,
 )
 from knowwhen.training.beginning import begin
 from knowwhen.training.config import Config, full_name, read_config
@@ -75,6 +80,7 @@ class TrainedModel:
     path: Path | None = None  # of its run or model folder
     calibration: Calibration | None = None  # None: probabilities are softmax scores as they are
     additions: Additions | None = None
+    times: TimeHead | None = None  # None: spans are read off the decomposition's curve
 
     def info(self) -> dict[str, Any]:
         """What it is and how large, stored parameters beside those of the paper's formula."""
@@ -90,6 +96,7 @@ class TrainedModel:
             "formula": self.model.decomposition.formula,
             "evidence": list(self.model.evidence),
             "correction": self.model.correction is not None,
+            "time_head": self.times is not None,
             **options,
             "parameters": self.model.parameter_count(),
             "parameters_in_the_papers_count": counted,
@@ -128,7 +135,9 @@ class TrainedModel:
         model.recall(Background.of(dataset))
         place_unseen(model, Facts.concatenate(dataset.train, dataset.added), seen_entities(dataset))
         sources = self.additions.sources if self.additions else ()
-        return replace(self, model=model, dataset=dataset, additions=Additions((*sources, new), self.trained))
+        times = self.times and self.times.recall(dataset)
+        additions = Additions((*sources, new), self.trained)
+        return replace(self, model=model, dataset=dataset, additions=additions, times=times)
 
     def evaluate(
         self,
@@ -153,9 +162,16 @@ class TrainedModel:
                 )
         return evaluate(measured.model, measured.dataset, split, protocol, sample=sample, progress=progress)
 
-    def evaluate_times(self, split: str = "test", *, sample: int | None = None, seed: int = 0) -> TimeMetrics:
-        """How well time questions (s, p, o, ?) about a split are answered, beside two trivial baselines."""
-        return evaluate_times(self.trained.model, self.trained.dataset, split, sample=sample, seed=seed)
+    def evaluate_times(
+        self, split: str = "test", *, sample: int | None = None, seed: int = 0, greedy: bool = False
+    ) -> TimeMetrics:
+        """How well time questions (s, p, o, ?) about a split are answered, beside two trivial baselines.
+
+        With `greedy`, spans are grown from the decomposition's curve as in published tables, without the time head.
+        """
+        measured = self.trained
+        head = None if greedy or measured.times is None else believed(measured.times, measured.model)
+        return evaluate_times(measured.model, measured.dataset, split, sample=sample, seed=seed, head=head)
 
     def evaluate_calibration(
         self, split: str = "test", *, sample: int | None = None, seed: int = 0
@@ -181,10 +197,31 @@ class TrainedModel:
 
         Options are those of `knowwhen.query.ask`: top, novel, candidates, min_probability, explain.
         """
-        options = {"calibration": self.calibration, **options}
+        options = {"calibration": self.calibration, "times": self.times, **options}
         if isinstance(subject, str):
             return ask(self.model, self.dataset, subject, predicate, object, time, **options)
         return ask_batch(self.model, self.dataset, subject, **options)
+
+    @overload
+    def when(self, subject: str, predicate: str, object: str, *, infer_known: bool = False) -> When: ...
+
+    @overload
+    def when(
+        self, subject: Sequence[Sequence[str] | Mapping[str, str]], *, infer_known: bool = False
+    ) -> list[When]: ...
+
+    def when(
+        self, subject: Any, predicate: Any = None, object: Any = None, *, infer_known: bool = False
+    ) -> When | list[When]:
+        """Begin and end of a fact, or of each of a list: as known, or inferred, with ranges and reasons."""
+        here = (self.model, self.times, self.dataset)
+        if isinstance(subject, str):
+            return when(*here, subject, predicate, object, infer_known=infer_known)
+        return when_batch(*here, subject, infer_known=infer_known)
+
+    def fill(self, *, min_probability: float = 0.0) -> pl.DataFrame:
+        """Every fact of the dataset, missing begins and ends inferred in columns of their own."""
+        return fill(self.model, self.times, self.dataset, min_probability=min_probability)
 
     def timeline(
         self, subject: str, predicate: str, objects: Sequence[str] | None = None, span: str | None = None
@@ -214,6 +251,8 @@ class TrainedModel:
             new.save(folder / "added" / f"{i:04}")
         if self.calibration:
             self.calibration.save(folder)
+        if self.times:
+            self.times.save(folder)
         write_whole(folder / "config.toml", self.config.to_toml().encode())
         save_model(folder, trained.model, trained.card())
 
@@ -260,10 +299,12 @@ def train(
         dataset, config = begin(folder, data, recipe, changes, resume, allow_code)
         with using_threads(threads_for(config, len(dataset.entities))):
             found = train_stages(folder, dataset, config, progress or Silent())
-        trained = TrainedModel(found.model, dataset, config, found.records, folder.path, found.calibration)
-        if found.calibration:
-            with writing(folder.path):
-                found.calibration.save(folder.model)  # before model.json, with which the folder is whole
+        calibration, times = found.calibration, found.times
+        trained = TrainedModel(found.model, dataset, config, found.records, folder.path, calibration, times=times)
+        for part in (calibration, times):
+            if part is not None:
+                with writing(folder.path):
+                    part.save(folder.model)  # before model.json, with which the folder is whole
         folder.save_model(found.model, trained.card())
         return trained
 
@@ -300,12 +341,13 @@ def _open(path: Path, device: str | None, allow_code: bool) -> TrainedModel:
     if (home / "model.json").is_file():
         model, calibration = load_model(home, allow_import=allow_code), Calibration.load(home)
         config = read_config(path / "config.toml") if is_saved else folder.read_config()
-        dataset = load(home / "data")
+        dataset, times = load(home / "data"), TimeHead.load(home)
     else:  # not finished, so not calibrated
         config, dataset = folder.read_config(allow_import=allow_code), load(home / "data")
-        model, calibration = folder.load_weights(new_model(config, dataset)), None
+        model, calibration, times = folder.load_weights(new_model(config, dataset)), None, None
     model.to(_device(device, config.training.device)).recall(Background.of(dataset)).eval()
-    return TrainedModel(model, dataset, config, [] if is_saved else folder.records(), path, calibration)
+    records, times = [] if is_saved else folder.records(), times and times.recall(dataset)
+    return TrainedModel(model, dataset, config, records, path, calibration, times=times)
 
 
 def _device(wanted: str | None, trained_on: str) -> str:

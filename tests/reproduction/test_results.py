@@ -36,7 +36,7 @@ def test_an_experiment_is_run_once_and_then_read(small, tmp_path):
 def test_time_questions_are_asked_where_the_table_wants_them(small, tmp_path):
     asked = replace(small, asks_times=True, directions="objects")
     measured = results.run(asked, tmp_path)
-    assert set(measured.test["times"]["baselines"]) == {"median_span", "nearest_known"}
+    assert set(measured.test["times"]["baselines"]) == {"median_span", "nearest_known", "greedy"}
     assert measured.test["protocol"]["directions"] == "objects"
     static = replace(asked, row="complex", point={**SMALL, "model.name": "complex"})
     assert results.run(static, tmp_path).test["times"] is None

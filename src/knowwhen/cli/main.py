@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from knowwhen.cli import add, ask, baseline, data, demo, evaluate, export, plot, reproduce, train, wikidata
+from knowwhen.cli import add, ask, baseline, data, demo, evaluate, export, fill, plot, reproduce, train, when, wikidata
 from knowwhen.errors import Interrupted, KnowwhenError
 
 app = typer.Typer(
@@ -24,6 +24,8 @@ app.command()(train.info)
 app.command()(evaluate.evaluate)
 app.command()(baseline.baseline)
 app.command()(ask.ask)
+app.command()(when.when)
+app.command()(fill.fill)
 app.command()(add.add)
 app.command()(plot.plot)
 app.command()(export.export)

@@ -45,7 +45,8 @@ def time_report(metrics: TimeMetrics) -> str:
     rows: list[Sequence[str]] = [("", *scorers, "base rate")]
     for label in found["model"]:
         rate = rates.get(label)
-        rows.append((label, *(column[label] for column in found.values()), "" if rate is None else f"{rate:.4f}"))
+        cells = (column.get(label, "") for column in found.values())
+        rows.append((label, *cells, "" if rate is None else f"{rate:.4f}"))
     return "\n".join([*table(rows), "", metrics.describe()])
 
 
@@ -65,6 +66,12 @@ def _time_rows(scores: TimeScores, unit: str) -> dict[str, str]:
             for metric in ("aeIOU", "gaeIOU", "TAC"):
                 label = f"{metric}@{'/'.join(map(str, BEST_OF))} ({fits.count:,} {name})"
                 rows[label] = " ".join(f"{fits.best_of[f'{metric}@{k}']:.3f}" for k in BEST_OF)
+    for name, ends in (("begins", scores.begins), ("ends", scores.ends)):
+        if ends:
+            rows[f"{name}: mean, median error in {unit}s ({ends.count:,})"] = (
+                f"{ends.mean_error:.1f} {ends.median_error:.1f}"
+            )
+            rows[f"{name}: in the 80 % range, its {unit}s"] = f"{ends.coverage:.3f} {ends.range_length:.1f}"
     if scores.average_precision is not None:
         rows["average precision over time"] = f"{scores.average_precision:.4f}"
     if scores.auc_pr_paper is not None:

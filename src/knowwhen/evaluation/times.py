@@ -46,6 +46,17 @@ class IntervalTimes:
 
 
 @dataclass(frozen=True)
+class Ends:
+    """Begins, or ends: how far off the middle of what is believed is, and whether ranges hold the truth."""
+
+    mean_error: float  # in units of the axis
+    median_error: float
+    coverage: float  # share of facts whose truth lies in the range; 0.8 is what it should be
+    range_length: float  # mean, in units
+    count: int
+
+
+@dataclass(frozen=True)
 class TimeScores:
     """What one scorer reaches; None where there is no fact of that kind."""
 
@@ -54,6 +65,8 @@ class TimeScores:
     closed: IntervalTimes | None  # these and events
     average_precision: float | None  # over time, the mean over dated facts
     auc_pr_paper: float | None  # over facts, the mean over timestamps, undated facts true at all of them
+    begins: Ends | None = None  # where begins and ends are believed for themselves
+    ends: Ends | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -62,6 +75,7 @@ class TimeScores:
             "closed": self.closed.to_dict() if self.closed else None,
             "average_precision": self.average_precision,
             "auc_pr_paper": self.auc_pr_paper,
+            **{name: vars(one) for name in ("begins", "ends") if (one := getattr(self, name))},
         }
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from knowwhen.query.answers import Answers, TimeAnswers
+    from knowwhen.query.when import When
 
 KNOWN, NEW = COLOURS[0], COLOURS[1]
 
@@ -57,4 +58,28 @@ def times_figure(answers: TimeAnswers) -> Figure:
     title(axes, answers.question)
     handles = {name: handle for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)}
     axes.legend(handles.values(), handles.keys(), fontsize=9, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    return figure
+
+
+def when_figure(found: When) -> Figure:
+    """The chance that a fact holds along time, what is known as background, the best span and 80 % ranges below."""
+    figure = new_figure(8.0, 3.4)
+    axes = bare(figure.add_subplot())
+    places = time_axis(axes, found.times)
+    axes.plot(places, found.holds, color=KNOWN, linewidth=1.8, label="holds")
+    axes.fill_between(places, found.holds, color=KNOWN, alpha=0.15, linewidth=0)
+    for span in found.known:
+        shade(axes, places, span, COLOURS[2], "known")
+    bars = [((found.begin, found.end), NEW, -0.06, "best span")]
+    bars += [(found.begin_range, COLOURS[3], -0.12, "80 % range of the begin")]
+    bars += [(found.end_range, COLOURS[4], -0.18, "80 % range of the end")]
+    for ends, colour, height, label in bars:
+        shown = shown_part(axes, places, ends)
+        if shown is not None:
+            axes.plot(shown, (height,) * 2, color=colour, linewidth=5, solid_capstyle="butt", label=label)
+    axes.set_ylim(-0.24, 1.08)
+    axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
+    axes.set_ylabel("probability", color=INK)
+    title(axes, found.question)
+    axes.legend(fontsize=9, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     return figure

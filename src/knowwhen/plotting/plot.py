@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from knowwhen.drawable import FIGURES, draw
 from knowwhen.evaluation.reliability import CalibrationReport
-from knowwhen.plotting.answers import answers_figure, times_figure
+from knowwhen.plotting.answers import answers_figure, times_figure, when_figure
 from knowwhen.plotting.figures import save
 from knowwhen.plotting.reliability import reliability_figure
 from knowwhen.plotting.timeline import timeline_figure
-from knowwhen.query import Answers, TimeAnswers, TimelineScores
+from knowwhen.query import Answers, TimeAnswers, TimelineScores, When
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,5 +34,6 @@ def _drawn(make: Callable[[Any], Figure], value: Any, out: str | Path | None) ->
 
 FIGURES[Answers] = partial(_drawn, answers_figure)
 FIGURES[TimeAnswers] = partial(_drawn, times_figure)
+FIGURES[When] = partial(_drawn, when_figure)
 FIGURES[TimelineScores] = partial(_drawn, timeline_figure)
 FIGURES[CalibrationReport] = partial(_drawn, reliability_figure)

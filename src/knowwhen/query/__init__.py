@@ -6,6 +6,7 @@ from knowwhen.query.explain import Explainer, Explanation, FactShare
 from knowwhen.query.neighbours import Neighbour, Neighbours, embeddings, nearest_times, similar
 from knowwhen.query.questions import Question, read_question
 from knowwhen.query.timelines import TimelineScores, timeline
+from knowwhen.query.when import PlacingFact, When, fill, when, when_batch
 
 __all__ = [
     "Answer",
@@ -15,16 +16,21 @@ __all__ = [
     "FactShare",
     "Neighbour",
     "Neighbours",
+    "PlacingFact",
     "Question",
     "TimeAnswers",
     "TimeSpan",
     "TimelineScores",
+    "When",
     "answer",
     "ask",
     "ask_batch",
     "embeddings",
+    "fill",
     "nearest_times",
     "read_question",
     "similar",
     "timeline",
+    "when",
+    "when_batch",
 ]

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from knowwhen import chunks
+from knowwhen.dating import TimeHead
 from knowwhen.errors import BadRequest
 from knowwhen.evaluation.calibration import Calibration, temperature_of
 from knowwhen.evaluation.probabilities import time_curves
@@ -21,6 +22,7 @@ from knowwhen.query.answers import Answer, Answers, Span, TimeAnswers, TimeSpan
 from knowwhen.query.explain import Explainer, Explanation, Ids
 from knowwhen.query.questions import COLUMNS, Question, read_question
 from knowwhen.query.scoring import Ranked, ScoredQuestion, rank_answers
+from knowwhen.query.when import when_ids
 
 Found = Answers | TimeAnswers
 
@@ -39,6 +41,7 @@ def ask(
     min_probability: float = 0.0,
     explain: bool = False,
     calibration: Calibration | None = None,
+    times: TimeHead | None = None,
 ) -> Found:
     """The answers to a question with "?" in exactly one place: object, subject, predicate or time.
 
@@ -49,7 +52,7 @@ def ask(
     """
     question = read_question(dataset, subject, predicate, object, time, candidates=candidates)
     options = {"top": top, "novel": novel, "min_probability": min_probability, "explain": explain}
-    return answer(model, dataset, [question], calibration=calibration, **options)[0]  # type: ignore[arg-type]
+    return answer(model, dataset, [question], calibration=calibration, times=times, **options)[0]  # type: ignore[arg-type]
 
 
 def ask_batch(
@@ -89,6 +92,7 @@ def answer(
     min_probability: float = 0.0,
     explain: bool = False,
     calibration: Calibration | None = None,
+    times: TimeHead | None = None,
 ) -> list[Found]:
     """The answers to questions that are already read, in their order; those of one kind are scored together."""
     if top < 1:
@@ -98,7 +102,7 @@ def answer(
     for question in questions:
         check_answerable(model, dataset, question, novel=novel)
     explainer = Explainer(model, dataset) if explain else None
-    respond = _Respond(model, dataset, top, novel, min_probability, explainer, calibration)
+    respond = _Respond(model, dataset, top, novel, min_probability, explainer, calibration, times)
     found: dict[int, Found] = {}
     for slot in SLOTS:
         places = [i for i, question in enumerate(questions) if question.slot == slot]
@@ -132,7 +136,9 @@ class _Respond:
         min_probability: float,
         explainer: Explainer | None,
         calibration: Calibration | None,
+        head: TimeHead | None,
     ) -> None:
+        self.head = head
         self.model, self.dataset, self.explainer, self.calibration = model, dataset, explainer, calibration
         self.top, self.novel, self.min_probability = top, novel, min_probability
         self.labels = dataset.timeline.labels()
@@ -204,12 +210,15 @@ class _Respond:
         return found
 
     def _time_answers(self, question: Question, scores: Any, probabilities: Floats) -> TimeAnswers:
-        peak_share = self.calibration.span_share if self.calibration else SPAN_SHARE
-        spans = [
-            TimeSpan(self.labels[first], self.labels[last], held)
-            for first, last, held in best_spans(probabilities, peak_share, self.top)
-            if held >= self.min_probability
-        ]
+        if self.head is None:
+            peak_share = self.calibration.span_share if self.calibration else SPAN_SHARE
+            found = best_spans(probabilities, peak_share, self.top)
+            spans = [TimeSpan(self.labels[first], self.labels[last], held) for first, last, held in found]
+        else:
+            told = when_ids(self.model, self.head, self.dataset, (question.s, question.p, question.o))
+            probabilities = told.holds / max(told.holds.sum(), 1e-30)
+            spans = [TimeSpan(str(told.begin), str(told.end), told.probability), *told.alternatives][: self.top]
+        spans = [span for span in spans if span.probability >= self.min_probability]
         known: list[Span] = span_labels(self.dataset.spans.of(question.s, question.p, question.o), self.labels)
         return TimeAnswers(
             question.text,
@@ -235,6 +244,8 @@ class _Respond:
         return self.explainer.explain([ids], [float(scores[t])], range(t, t + 1), self.labels[t])[0]
 
     def _is_calibrated(self, slot: Slot) -> bool:
+        if slot == "time" and self.head is not None:
+            return len(self.dataset.valid) > 0
         return self.calibration is not None and slot in self.calibration.fits
 
 

@@ -138,6 +138,14 @@ class ValidationConfig(Section):
     patience: Annotated[int, Field(ge=0, description="Early stopping: validations without a better MRR; 0: never.")] = 0
 
 
+class DatingConfig(Section):
+    """The time head, which answers when a fact begins and ends; learned after the rest."""
+
+    epochs: Annotated[
+        int, Field(ge=0, description="Passes over the dated facts for the time head; 0: no time head.")
+    ] = 0
+
+
 class Config(Section):
     """A whole run; `read_config` makes it, with the sections of the chosen model."""
 
@@ -148,6 +156,7 @@ class Config(Section):
     regularizer: RegularizerConfig = RegularizerConfig()
     training: TrainingConfig = TrainingConfig()
     validation: ValidationConfig = ValidationConfig()
+    dating: DatingConfig = DatingConfig()
 
     @model_validator(mode="after")
     def _has_something_to_correct(self) -> Config:

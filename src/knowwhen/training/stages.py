@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
+from knowwhen.dating import TimeHead, learn_times
 from knowwhen.errors import BadRequest, Interrupted
 from knowwhen.evaluation import Calibration, calibrate, evaluate
 from knowwhen.facts.dataset import Dataset
@@ -30,6 +31,7 @@ class Trained:
     model: TemporalModel
     records: list[Record]  # of epochs
     calibration: Calibration | None
+    times: TimeHead | None
 
 
 def new_model(config: Config, dataset: Dataset) -> TemporalModel:
@@ -49,11 +51,12 @@ def train_stages(folder: RunFolder, dataset: Dataset, config: Config, progress: 
         if held.any():
             model = correct_stage(folder, model, dataset, config, held, state, progress)
         calibration = calibrate(model, dataset) if len(dataset.valid) >= ENOUGH_TO_CALIBRATE else None
+        times = date_stage(model, dataset, config, progress)
     except KeyboardInterrupt:
         raise Interrupted(
             f"stopped after the last epoch, which is saved; go on with: knowwhen train --run {folder.path} --resume"
         ) from None
-    return Trained(model, state.records, calibration)
+    return Trained(model, state.records, calibration, times)
 
 
 def check_device(device: str) -> None:
@@ -115,6 +118,15 @@ def correct_stage(
     seconds = round(time.perf_counter() - began, 3)
     folder.append_timing({"epoch": state.epoch, "correction": True, "seconds": seconds})
     return corrected
+
+
+def date_stage(model: TemporalModel, dataset: Dataset, config: Config, progress: TrainingProgress) -> TimeHead | None:
+    """The time head, where the settings want one and the facts have times."""
+    if not config.dating.epochs:
+        return None
+    dated = int((~dataset.train.is_static).sum())
+    progress.notice(f"time head: learning begins and ends from {dated:,} dated facts")
+    return learn_times(dataset, model, epochs=config.dating.epochs, seed=config.training.seed)
 
 
 def validation(model: TemporalModel, dataset: Dataset, config: Config) -> Record:

@@ -1,0 +1,39 @@
+"""`knowwhen when`: begin and end of a fact."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from knowwhen.cli.opening import AllowCode, Device, Run, open_run
+from knowwhen.cli.output import Json
+
+Name = Annotated[str, typer.Argument(help="A name or key.")]
+
+
+def when(
+    run: Run,
+    subject: Name,
+    predicate: Name,
+    object: Name,
+    infer: Annotated[
+        bool, typer.Option("--infer", help="Infer begin and end from other facts, also where they are known.")
+    ] = False,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Also draw it: .svg, .png or .pdf.")] = None,
+    device: Device = None,
+    allow_code: AllowCode = False,
+    as_json: Json = False,
+) -> None:
+    """Say when a fact begins and ends: as known, or inferred with a probability, 80 % ranges and reasons.
+
+    Example: knowwhen when runs/leaders France "has president" "François Mitterrand"
+    """
+    found = open_run(run, device, allow_code).when(subject, predicate, object, infer_known=infer)
+    if plot is not None:
+        from knowwhen.plotting import plot as draw
+
+        draw(found, plot)
+    print(json.dumps(found.to_dict(), ensure_ascii=False) if as_json else found)

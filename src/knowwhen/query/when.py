@@ -1,0 +1,264 @@
+"""When a fact holds: what is known of it, what is inferred, and which facts place it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+import torch
+
+from knowwhen.dating.beliefs import Belief, shortest_range
+from knowwhen.dating.head import TimeHead
+from knowwhen.dating.neighbours import Asked
+from knowwhen.drawable import Drawable
+from knowwhen.errors import BadRequest
+from knowwhen.evaluation.questions import Floats
+from knowwhen.facts.dataset import Dataset
+from knowwhen.facts.table import OPEN, Facts, Ints, span_labels
+from knowwhen.models import TemporalModel
+from knowwhen.query.answers import Span, TimeSpan, share, span_text, sparkline
+from knowwhen.text import table
+
+ALTERNATIVES, REASONS = 3, 3
+LEAST_SHOWN = 5e-5  # a smaller probability is not worth a line
+MOSTLY = 0.5  # a fact without any time is dated where this share of the training facts of its predicate has one
+
+
+@dataclass(frozen=True)
+class PlacingFact:
+    """A known fact that speaks for the begin, and by how much more than for other times."""
+
+    subject: str
+    predicate: str
+    object: str
+    begin: str | None
+    end: str | None
+    value: float
+
+
+@dataclass(frozen=True, eq=False)
+class When(Drawable):
+    """Begin and end of a fact: `inferred` names those that no fact tells."""
+
+    question: str
+    begin: str | None
+    end: str | None
+    probability: float  # that begin and end are both right, given what is known
+    begin_range: tuple[str, str]  # holds the begin with a probability of 80 %
+    end_range: tuple[str, str]
+    no_end: float  # probability that the facts would tell no end
+    inferred: tuple[str, ...]
+    known: tuple[Span, ...]
+    alternatives: tuple[TimeSpan, ...]
+    reasons: tuple[PlacingFact, ...]
+    times: list[str]
+    holds: Floats  # (T,): the probability that it holds then
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it in JSON's types."""
+        values = {name: getattr(self, name) for name in ("question", "begin", "end", "probability", "no_end")}
+        lists = {name: list(getattr(self, name)) for name in ("begin_range", "end_range", "inferred", "times")}
+        facts = {name: [asdict(one) for one in getattr(self, name)] for name in ("alternatives", "reasons")}
+        return values | lists | facts | {"known": [list(span) for span in self.known], "holds": self.holds.tolist()}
+
+    def __str__(self) -> str:
+        rows = [("", "", "80 % range")]
+        for name, value, low, high in (
+            ("begin", self.begin, *self.begin_range),
+            ("end", self.end, *self.end_range),
+        ):
+            rows.append((name, f"{value or '?'}{'' if name in self.inferred else ' (known)'}", f"{low} to {high}"))
+        lines = [f"({self.question}, ?)", *sparkline(self.times, self.holds), *table(rows)]
+        if self.inferred:
+            right = f"{self.inferred[0]} is" if len(self.inferred) == 1 else "begin and end are"
+            lines.append(f"probability that the {right} right: {share(self.probability)}")
+            if self.no_end >= LEAST_SHOWN:
+                lines.append(f"probability that it has no end: {share(self.no_end)}")
+            more = [f"{span_text((one.begin, one.end))} ({share(one.probability)})" for one in self.alternatives]
+            lines += [f"or: {', '.join(more)}"] if more else []
+        lines += [f"because of {_fact_text(fact)} ({fact.value:+.2f})" for fact in self.reasons]
+        told = ", ".join(span_text(span) for span in self.known) or "nothing"
+        return "\n".join([*lines, f"known: {told}"])
+
+
+@dataclass(frozen=True, eq=False)
+class Inferred:
+    """What is inferred of many facts at once."""
+
+    begin: Ints  # (n,) ids of the best span
+    end: Ints
+    probability: Floats
+    no_end: Floats
+    begin_range: tuple[Ints, Ints]
+    end_range: tuple[Ints, Ints]
+
+
+def infer(head: TimeHead, model: TemporalModel | None, asked: Asked, begin: Ints, end: Ints) -> Inferred:
+    """The best span of each fact, given what is known of begin and end (OPEN where it is not)."""
+    parts = [_read(head, belief) for belief in head.believe(asked, model, begin, end)]
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    begin, end, probability, no_end, *ranges = columns
+    return Inferred(begin, end, probability, no_end, (ranges[0], ranges[1]), (ranges[2], ranges[3]))
+
+
+def _read(head: TimeHead, belief: Belief) -> tuple[Any, ...]:
+    first, last, probability = (column[:, 0] for column in belief.spans(1))
+    low = shortest_range(belief.begins, head.fitted.begin_level, belief.positions)
+    high = shortest_range(belief.ends, head.fitted.end_level, belief.positions)
+    return first, last, probability, 1 - belief.closed, *low, *high
+
+
+def when(
+    model: TemporalModel,
+    head: TimeHead | None,
+    dataset: Dataset,
+    subject: str,
+    predicate: str,
+    object: str,
+    *,
+    infer_known: bool = False,
+) -> When:
+    """When (subject, predicate, object) holds.
+
+    Where a fact of the dataset tells begin and end, they are the answer; where it tells one of them, the other is
+    inferred given it. `infer_known` infers both from the other facts alone.
+    """
+    return when_batch(model, head, dataset, [(subject, predicate, object)], infer_known=infer_known)[0]
+
+
+def when_batch(
+    model: TemporalModel,
+    head: TimeHead | None,
+    dataset: Dataset,
+    rows: Sequence[Sequence[str] | Mapping[str, str]],
+    *,
+    infer_known: bool = False,
+) -> list[When]:
+    """The same for many facts: subject, predicate and object of each."""
+    head = check_head(head)
+    named = [
+        [row[key] for key in ("subject", "predicate", "object")] if isinstance(row, Mapping) else row for row in rows
+    ]
+    ids = [(dataset.entities.id(s), dataset.predicates.id(p), dataset.entities.id(o)) for s, p, o in named]
+    return [when_ids(model, head, dataset, fact, infer_known) for fact in ids]
+
+
+def check_head(head: TimeHead | None) -> TimeHead:
+    if head is None:
+        raise BadRequest("this model has no time head; train with --set dating.epochs=4, on facts with times")
+    return head
+
+
+def when_ids(
+    model: TemporalModel, head: TimeHead, dataset: Dataset, fact: tuple[int, int, int], infer_known: bool = False
+) -> When:
+    """The same for a fact by its ids."""
+    s, p, o = fact
+    labels, spans = dataset.timeline.labels(), dataset.spans.of(s, p, o)
+    dated = spans[~spans.is_static]
+    given = dated[np.argsort(dated.begin, kind="stable")[-1:]] if len(dated) and not infer_known else Facts.empty()
+    begin, end = (int(column[0]) if len(column) else OPEN for column in (given.begin, given.end))
+    asked = Asked(*(np.array([i]) for i in (s, p, o, _itself(head, dated, s, p, o))))
+    (belief,) = head.believe(asked, model, np.array([begin]), np.array([end]))
+    first, last, chances = (column[0].tolist() for column in belief.spans(1 + ALTERNATIVES))
+    result = _read(head, belief)
+    ranges = [labels[int(ids[0])] for ids in result[4:]]
+    inferred = tuple(name for name, id in (("begin", begin), ("end", end)) if id == OPEN)
+    options = [TimeSpan(labels[a], labels[z], c) for a, z, c in zip(first, last, chances, strict=True)]
+    names = ", ".join(v.label(i) for v, i in ((dataset.entities, s), (dataset.predicates, p), (dataset.entities, o)))
+    return When(
+        names,
+        options[0].begin if begin == OPEN else labels[begin],
+        options[0].end if end == OPEN else labels[end],
+        options[0].probability if inferred else 1.0,
+        (ranges[0], ranges[1]),
+        (ranges[2], ranges[3]),
+        float(result[3][0]) if end == OPEN else 0.0,
+        inferred,
+        tuple(span_labels(spans, labels)),
+        tuple(options[1:]) if inferred else (),
+        _reasons(head, dataset, asked, first[0]) if "begin" in inferred else (),
+        labels,
+        belief.holds[0],
+    )
+
+
+def _itself(head: TimeHead, dated: Facts, s: int, p: int, o: int) -> int:
+    """The row of the last known fact of that name, which is no evidence for itself; -1 where there is none."""
+    if not len(dated):
+        return -1
+    known = head.known
+    rows = np.flatnonzero((known.subject == s) & (known.predicate == p) & (known.object == o) & ~known.is_static)
+    return int(rows[np.argsort(known.begin[rows], kind="stable")[-1]]) if len(rows) else -1
+
+
+@torch.no_grad()
+def _reasons(head: TimeHead, dataset: Dataset, asked: Asked, begin: int) -> tuple[PlacingFact, ...]:
+    """The facts whose gaps speak most for a begin: by how much more than for the begins that are expected."""
+    assert head.neighbourhood is not None
+    around, facing = head.neighbourhood.around(asked), head.facing(asked)
+    p = torch.from_numpy(asked.predicate)
+    said = head.begins.along(p, facing, head.axis, None, each=True)[0].numpy()  # (f, T)
+    said = head.fitted.begin_scale * (said[:, begin] - said.mean(1))
+    labels, found = [*dataset.timeline.labels(), None], dict[int, float]()
+    for row, value in zip(around.row[0].tolist(), said.tolist(), strict=True):
+        if row >= 0:
+            found[row] = found.get(row, 0.0) + value
+    best = sorted((row for row, value in found.items() if value > 0), key=lambda row: -found[row])[:REASONS]
+    rows = head.known[np.array(best, np.int64)].rows().tolist()
+    entity, predicate = dataset.entities.label, dataset.predicates.label
+    return tuple(
+        PlacingFact(entity(s), predicate(q), entity(o), labels[b], labels[e], found[row])
+        for row, (s, q, o, b, e) in zip(best, rows, strict=True)
+    )
+
+
+def fill(
+    model: TemporalModel, head: TimeHead | None, dataset: Dataset, *, min_probability: float = 0.0
+) -> pl.DataFrame:
+    """Every fact, with inferred begins and ends in columns of their own where they are missing.
+
+    A fact without any time is dated only where at least half of the training facts of its predicate have one. An end is
+    inferred only where it is more probable than that the fact has none. What is known is never changed; a span less
+    probable than `min_probability` is left out.
+    """
+    head = check_head(head)
+    facts = Facts.concatenate(dataset.train, dataset.valid, dataset.test, dataset.added)
+    train, P = dataset.train, len(dataset.predicates)
+    counts = [np.bincount(some.predicate, minlength=P) for some in (train[~train.is_static], train)]
+    mostly = counts[0] >= MOSTLY * np.maximum(counts[1], 1)
+    missing = facts.is_half_open | (facts.is_static & mostly[facts.predicate])
+    rows = np.flatnonzero(missing)
+    some = facts[rows]
+    place = np.where(rows < len(dataset.train), rows, rows - len(dataset.valid) - len(dataset.test))
+    own = (rows < len(dataset.train)) | (rows >= len(facts) - len(dataset.added))
+    found = infer(head, model, Asked.of(some, np.where(own, place, -1)), some.begin, some.end)
+    sure = found.probability >= min_probability
+    names, labels = dataset.named(facts), np.array([*dataset.timeline.labels(), None], dtype=np.object_)
+
+    def column(ids: Ints, wanted: Any) -> list[str | None]:
+        filled = np.full(len(facts), OPEN)
+        filled[rows] = np.where(sure & wanted, ids, OPEN)
+        return labels[filled].tolist()  # type: ignore[no-any-return]
+
+    no_begin, no_end = some.begin == OPEN, (some.end == OPEN) & (found.no_end <= MOSTLY)
+    chances, endless = np.full(len(facts), np.nan), np.full(len(facts), np.nan)
+    chances[rows] = np.where(sure & (no_begin | no_end), found.probability, np.nan)
+    endless[rows] = np.where(some.end == OPEN, found.no_end, np.nan)
+    return names.with_columns(
+        pl.Series("inferred_begin", column(found.begin, no_begin), pl.String),
+        pl.Series("inferred_begin_from", column(found.begin_range[0], no_begin), pl.String),
+        pl.Series("inferred_begin_to", column(found.begin_range[1], no_begin), pl.String),
+        pl.Series("inferred_end", column(found.end, no_end), pl.String),
+        pl.Series("inferred_end_from", column(found.end_range[0], no_end), pl.String),
+        pl.Series("inferred_end_to", column(found.end_range[1], no_end), pl.String),
+        pl.Series("inferred_probability", chances, pl.Float64).fill_nan(None),
+        pl.Series("inferred_no_end", endless, pl.Float64).fill_nan(None),
+    )
+
+
+def _fact_text(fact: PlacingFact) -> str:
+    return f"{fact.subject}, {fact.predicate}, {fact.object}, {span_text((fact.begin, fact.end))}"
