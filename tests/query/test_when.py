@@ -28,7 +28,7 @@ def run(tmp_path_factory):
     frame = pl.DataFrame(rows, schema=["subject", "predicate", "object", "begin", "end"], orient="row")
     frame.write_csv(folder / "facts.csv")
     data = kw.load(folder / "facts.csv", fractions=(0.1, 0.1))
-    kw.train(data, run=folder / "run", overrides={"dating.epochs": 4, "training.epochs": 1, "model.rank": 4})
+    kw.train(data, run=folder / "run", overrides={"dating.passes": 4, "training.epochs": 1, "model.rank": 4})
     return folder / "run"
 
 
@@ -83,7 +83,7 @@ def test_ask_gives_the_same_span(model):
 
 def test_without_a_time_head(model):
     bare = kw.train(model.dataset, overrides={"training.epochs": 1, "model.rank": 2})
-    with pytest.raises(BadRequest, match=r"no time head; train with --set dating.epochs=4"):
+    with pytest.raises(BadRequest, match=r"no time head; train with --set dating.passes=4"):
         bare.when("office 0", "held by", "person 0 0")
     assert bare.ask("office 0", "held by", "person 0 0", "?").spans  # read off the decomposition's curve
 

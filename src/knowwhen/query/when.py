@@ -148,7 +148,7 @@ def when_batch(
 
 def check_head(head: TimeHead | None) -> TimeHead:
     if head is None:
-        raise BadRequest("this model has no time head; train with --set dating.epochs=4, on facts with times")
+        raise BadRequest("this model has no time head; train with --set dating.passes=4, on facts with times")
     return head
 
 

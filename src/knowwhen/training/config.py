@@ -141,7 +141,7 @@ class ValidationConfig(Section):
 class DatingConfig(Section):
     """The time head, which answers when a fact begins and ends; learned after the rest."""
 
-    epochs: Annotated[
+    passes: Annotated[
         int, Field(ge=0, description="Passes over the dated facts for the time head; 0: no time head.")
     ] = 0
 

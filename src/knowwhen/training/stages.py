@@ -122,11 +122,11 @@ def correct_stage(
 
 def date_stage(model: TemporalModel, dataset: Dataset, config: Config, progress: TrainingProgress) -> TimeHead | None:
     """The time head, where the settings want one and the facts have times."""
-    if not config.dating.epochs:
+    if not config.dating.passes:
         return None
     dated = int((~dataset.train.is_static).sum())
     progress.notice(f"time head: learning begins and ends from {dated:,} dated facts")
-    return learn_times(dataset, model, epochs=config.dating.epochs, seed=config.training.seed)
+    return learn_times(dataset, model, epochs=config.dating.passes, seed=config.training.seed)
 
 
 def validation(model: TemporalModel, dataset: Dataset, config: Config) -> Record:
