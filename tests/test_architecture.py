@@ -16,6 +16,8 @@ SOURCE = Path(knowwhen.__file__).parent
 LAYERS = [
     "errors",
     "files",
+    "checksums",
+    "limits",
     "chunks",
     "text",
     "drawable",

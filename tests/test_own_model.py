@@ -125,7 +125,8 @@ def test_a_run_goes_on_where_the_class_is_named_again_or_allowed(trained, tmp_pa
         with pytest.raises(UnknownModel, match="EraMult of the module 'my_module', whose code knowwhen does not run"):
             kw.train(None, run=tmp_path / "run", resume=True, epochs=epochs)
         assert kw.train(None, run=tmp_path / "run", resume=True, epochs=epochs, **more).info()["epochs"] == epochs
-    (tmp_path / "run" / "model" / "model.json").unlink()  # as before the run was finished
+    for name in ("model.json", "SHA256SUMS"):
+        (tmp_path / "run" / "model" / name).unlink()  # as before the run was finished
     registry._models.pop("eramult")
     with pytest.raises(UnknownModel, match="whose code knowwhen does not run by itself"):
         kw.open(tmp_path / "run")

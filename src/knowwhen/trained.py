@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import torch
 
+from knowwhen import checksums
 from knowwhen.dating import TimeHead, believed
 from knowwhen.errors import BadRequest, RunError
 from knowwhen.evaluation import (
@@ -30,7 +31,7 @@ from knowwhen.facts.additions import extended
 from knowwhen.facts.catalog import load
 from knowwhen.facts.dataset import Dataset, row_keys
 from knowwhen.facts.table import Facts
-from knowwhen.files import write_whole, writing
+from knowwhen.files import UNCHANGED, locked, whole_folder, write_whole, writing
 from knowwhen.models import Background, Sizes, TemporalModel, model_named
 from knowwhen.models.budget import paper_parameter_count
 from knowwhen.models.growing import grown, place_unseen
@@ -54,8 +55,10 @@ from knowwhen.query import (
 from knowwhen.training.beginning import begin
 from knowwhen.training.config import Config, full_name, read_config
 from knowwhen.training.loop import Record
-from knowwhen.training.run import RunFolder, load_model, save_model
-from knowwhen.training.session import Silent, TrainingProgress, threads_for, using_threads
+from knowwhen.training.notes import check_format, config_text
+from knowwhen.training.run import RunFolder
+from knowwhen.training.saved import check_whole, load_data, load_model, read_about, save_model
+from knowwhen.training.session import Silent, TrainingProgress, say_threads, threads_for, using_threads
 from knowwhen.training.stages import check_device, new_model, train_stages
 
 __all__ = ["Additions", "TrainedModel", "open", "plot", "train"]
@@ -123,10 +126,7 @@ class TrainedModel:
             source = load(source, **{"granularity": granularity, "fractions": (0.0, 0.0), **options})
         found = self._with(source)
         if self.path is not None:
-            folder = _model_folder(self.path) / "added"
-            last = max((int(earlier.name) for earlier in _addition_folders(folder)), default=0)  # some may be deleted
-            with writing(folder):
-                source.save(folder / f"{last + 1:04}")
+            _keep_addition(_model_folder(self.path) / "added", source)
         return found
 
     def _with(self, new: Dataset) -> TrainedModel:
@@ -246,15 +246,18 @@ class TrainedModel:
         folder, trained = Path(folder), self.trained
         if (folder / "model.json").exists():
             raise RunError(f"{folder} already holds a model; choose another folder")
-        trained.dataset.save(folder / "data")
-        for i, new in enumerate(self.additions.sources if self.additions else (), 1):
-            new.save(folder / "added" / f"{i:04}")
-        if self.calibration:
-            self.calibration.save(folder)
-        if self.times:
-            self.times.save(folder)
-        write_whole(folder / "config.toml", self.config.to_toml().encode())
-        save_model(folder, trained.model, trained.card())
+        with writing(folder, UNCHANGED), whole_folder(folder) as aside:
+            trained.dataset.save(aside / "data")
+            if self.calibration:
+                self.calibration.save(aside)
+            if self.times:
+                self.times.save(aside)
+            threads = torch.get_num_threads()
+            write_whole(aside / "config.toml", config_text(self.config, trained.dataset, {}, threads).encode())
+            save_model(aside, trained.model, trained.card())
+            checksums.seal(aside)
+            for i, new in enumerate(self.additions.sources if self.additions else (), 1):
+                new.save(aside / "added" / f"{i:04}")
 
     def card(self) -> str:
         """A page for people who find the folder: what the model is, what it was trained on, how it did."""
@@ -297,29 +300,43 @@ def train(
     folder = RunFolder(Path(run))
     with folder.locked():
         dataset, config = begin(folder, data, recipe, changes, resume, allow_code)
-        with using_threads(threads_for(config, len(dataset.entities))):
+        threads = threads_for(config, len(dataset.entities))
+        say_threads(folder, threads, progress or Silent())
+        with using_threads(threads):
             found = train_stages(folder, dataset, config, progress or Silent())
         calibration, times = found.calibration, found.times
         trained = TrainedModel(found.model, dataset, config, found.records, folder.path, calibration, times=times)
-        for part in (calibration, times):
-            if part is not None:
-                with writing(folder.path):
-                    part.save(folder.model)  # before model.json, with which the folder is whole
-        folder.save_model(found.model, trained.card())
+        with folder.finishing(dataset) as home:
+            for part in (calibration, times):
+                if part is not None:
+                    part.save(home)
+            save_model(home, found.model, trained.card())
         return trained
 
 
-def open(path: str | Path, *, device: str | None = None, allow_code: bool = False) -> TrainedModel:
+def open(path: str | Path, *, device: str | None = None, allow_code: bool = False, verify: bool = True) -> TrainedModel:
     """The trained model of a run folder (the best so far, if the run is not finished) or of a saved model's folder.
 
     It is put on `device`, by default the one it was trained on where that is there, else the CPU. A model whose class
-    is not of this package must be registered, or `allow_code` imports it by the name the folder gives.
+    is not of this package must be registered, or `allow_code` imports it by the name the folder gives. All files are
+    compared with their SHA-256, and the data with that of training; `verify=False` leaves that out.
     """
     path = Path(path)
-    trained = _open(path, device, allow_code)
+    trained = _open(path, device, allow_code, verify)
     for folder in _addition_folders(_model_folder(path) / "added"):
-        trained = trained._with(load(folder, granularity=str(trained.dataset.timeline.granularity)))
+        granularity = str(trained.dataset.timeline.granularity)
+        trained = trained._with(load(folder, granularity=granularity, verify=verify))
     return trained
+
+
+def _keep_addition(folder: Path, source: Dataset) -> None:
+    """Writes what was added under the next number."""
+    busy = RunError(f"another process is adding facts to {folder.parent}; wait for it, then try again")
+    with writing(folder, UNCHANGED):
+        folder.mkdir(parents=True, exist_ok=True)
+        with locked(folder / ".lock", busy, passing=True):
+            last = max((int(earlier.name) for earlier in _addition_folders(folder)), default=0)  # some may be deleted
+            source.save(folder / f"{last + 1:04}")
 
 
 def _addition_folders(folder: Path) -> list[Path]:
@@ -332,19 +349,25 @@ def _model_folder(path: Path) -> Path:
     return path if (path / "model.json").is_file() else RunFolder(path).model
 
 
-def _open(path: Path, device: str | None, allow_code: bool) -> TrainedModel:
+def _open(path: Path, device: str | None, allow_code: bool, verify: bool) -> TrainedModel:
     """What was trained, without what was added later."""
     folder, is_saved = RunFolder(path), (path / "model.json").is_file()
     if not is_saved and not folder.exists:
         raise RunError(f"{path} holds no run and no model" + ("" if path.exists() else ": there is no such folder"))
-    home = _model_folder(path)
-    if (home / "model.json").is_file():
-        model, calibration = load_model(home, allow_import=allow_code), Calibration.load(home)
+    home, calibration = _model_folder(path), None
+    notes = check_format(path / "config.toml")
+    if is_saved or folder.is_finished:
+        if (home / "model.json").exists():
+            read_about(home)  # of another version: said before its files are compared
+        if verify:
+            check_whole(home, notes)
+        dataset = load_data(home, notes, verify=verify)
+        model, calibration = load_model(home, dataset, allow_import=allow_code), Calibration.load(home)
         config = read_config(path / "config.toml") if is_saved else folder.read_config()
-        dataset, times = load(home / "data"), TimeHead.load(home)
+        times = TimeHead.load(home)
     else:  # not finished, so not calibrated
-        config, dataset = folder.read_config(allow_import=allow_code), load(home / "data")
-        model, calibration, times = folder.load_weights(new_model(config, dataset)), None, None
+        config, dataset = folder.read_config(allow_import=allow_code), load_data(home, notes, verify=verify)
+        model, times = folder.load_weights(new_model(config, dataset)), None
     model.to(_device(device, config.training.device)).recall(Background.of(dataset)).eval()
     records, times = [] if is_saved else folder.records(), times and times.recall(dataset)
     return TrainedModel(model, dataset, config, records, path, calibration, times=times)

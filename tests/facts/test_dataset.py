@@ -1,3 +1,5 @@
+import os
+
 import numpy as np
 import polars as pl
 import pytest
@@ -5,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import knowwhen as kw
-from knowwhen.errors import BadInput, BadRequest
+from knowwhen.errors import BadInput, BadRequest, DamagedFile, DiskError
 from knowwhen.facts.dataset import _split
 from knowwhen.facts.formats.named import ReadOptions
 from knowwhen.facts.table import OPEN
@@ -76,6 +78,9 @@ def test_labels_and_the_datasheet_survive(dataset, tmp_path):
     dataset.save(tmp_path / "saved")
     labels = pl.DataFrame({"key": ["a", "c"], "label": ["Anna", None]})
     labels.write_parquet(tmp_path / "saved" / "entities.parquet")
+    with pytest.raises(DamagedFile, match=r"entities.parquet is damaged.*or delete SHA256SUMS if you changed"):
+        kw.load(tmp_path / "saved")
+    (tmp_path / "saved" / "SHA256SUMS").unlink()
     again = kw.load(tmp_path / "saved")
     assert again.entities.label(again.entities.id("a")) == "Anna"
     again.save(tmp_path / "twice")
@@ -96,8 +101,8 @@ def test_a_save_that_fails_leaves_nothing_behind(dataset, tmp_path, monkeypatch)
     def full(*args, **kwargs):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
-    with pytest.raises(OSError, match="No space left"):
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(DiskError, match=r"cannot write to .*new: No space left on device; nothing was written"):
         dataset.save(tmp_path / "out" / "new")
     assert list((tmp_path / "out").iterdir()) == []
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import knowwhen as kw
 from knowwhen.cli.main import app
 from knowwhen.errors import RunError
-from knowwhen.training.run import FORMAT
+from knowwhen.training.notes import FORMAT
 
 SMALL = {"model.rank": 2, "training.epochs": 1, "training.batch_size": 4000, "validation.every": 0}
 OLD = r"^[^\n]*was written by knowwhen 0\.1, whose runs this version does not open; train again$"
@@ -39,7 +39,8 @@ def old(request, finished, tmp_path):
     run = tmp_path / "old"
     shutil.copytree(finished, run)
     if request.param == "not finished":
-        (run / "model" / "model.json").unlink()
+        for name in ("model.json", "SHA256SUMS"):
+            (run / "model" / name).unlink()
     return as_written_by_0_1(run)
 
 
@@ -87,7 +88,8 @@ def test_a_run_of_a_later_version_is_not_said_to_be_old(finished, tmp_path):
     about.write_text(json.dumps({**json.loads(about.read_text()), "format": FORMAT + 1}))
     with pytest.raises(RunError, match=r"^[^\n]*was written by a later version of knowwhen[^\n]*; upgrade it$"):
         kw.open(later)
-    about.unlink()
+    for path in (about, later / "model" / "SHA256SUMS"):
+        path.unlink()
     config = later / "config.toml"
     config.write_text(config.read_text().replace(f"format = {FORMAT}\n", f"format = {FORMAT + 1}\n"))
     for use in (lambda: kw.open(later), lambda: kw.train(None, run=later, resume=True)):

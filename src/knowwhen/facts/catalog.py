@@ -82,16 +82,18 @@ def load(
     seed: int = 0,
     skip_bad: bool = False,
     rejects: str | Path | None = None,
+    verify: bool = True,
 ) -> Dataset:
     """The dataset of a bundled or known name, a folder or a file.
 
     `columns` maps subject, predicate, object, time or begin and end to a table's own names; `granularity` (day, month,
     year) makes the axis coarser than written; one file is split by `seed` into train and the `fractions` for valid
-    and test. Bad rows are an error, or with `skip_bad` left out and written to the `rejects` file.
+    and test. Bad rows are an error, or with `skip_bad` left out and written to the `rejects` file. The files of a
+    dataset folder are compared with their SHA-256, unless `verify` is false.
     """
     if granularity is not None and granularity not in list(Granularity):
         raise BadRequest(f"no granularity {granularity!r}; there are {', '.join(Granularity)}")
-    options = ReadOptions(columns or {}, Granularity(granularity) if granularity else None, fractions, seed)
+    options = ReadOptions(columns or {}, Granularity(granularity) if granularity else None, fractions, seed, verify)
     problems = Problems(skip=skip_bad)
     path = find(source)
     named = read_source(path, format, options, problems)

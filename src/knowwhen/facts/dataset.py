@@ -12,16 +12,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from knowwhen import checksums
 from knowwhen.errors import BadInput, BadRequest
 from knowwhen.facts.dates import Granularity
 from knowwhen.facts.formats.folder import DATASHEET, write_sheet
 from knowwhen.facts.formats.named import SPLITS, TIMES, NamedDataset, ReadOptions
+from knowwhen.facts.frames import write_parquet
 from knowwhen.facts.index.known import KnownFacts
 from knowwhen.facts.index.ranges import rows_in_order
 from knowwhen.facts.table import OPEN, Facts
 from knowwhen.facts.timeline import Timeline
 from knowwhen.facts.vocabulary import Vocabulary
-from knowwhen.files import whole_folder
+from knowwhen.files import UNCHANGED, whole_folder, writing
 
 Ints = NDArray[np.int64]
 
@@ -161,17 +163,18 @@ class Dataset:
 
     def save(self, folder: Path) -> None:
         """Writes a dataset folder that loads back to the same hash; it appears under its name once it is whole."""
-        with whole_folder(folder) as aside:
+        with writing(folder, UNCHANGED), whole_folder(folder) as aside:
             self._write(aside)
+            checksums.seal(aside)
 
     def _write(self, folder: Path) -> None:
         for split, facts in self.splits.items():
             if split == "train" or len(facts):
-                self.named(facts).write_parquet(folder / f"{split}.parquet")
+                write_parquet(self.named(facts), folder / f"{split}.parquet")
         for stem, vocabulary in (("entities", self.entities), ("predicates", self.predicates)):
             labels = vocabulary.labels if vocabulary.labels is not None else pl.Series([None] * len(vocabulary))
             table = pl.DataFrame({"key": vocabulary.keys, "label": labels.cast(pl.String)})
-            table.write_parquet(folder / f"{stem}.parquet")
+            write_parquet(table, folder / f"{stem}.parquet")
         write_sheet(folder / DATASHEET, {**self.info(), **self.about})
 
 

@@ -12,6 +12,7 @@ from knowwhen.models import model_named
 from knowwhen.training.config import Config, read_config
 from knowwhen.training.run import RunFolder
 from knowwhen.training.sampled import negatives_for
+from knowwhen.training.session import threads_for
 from knowwhen.training.stages import check_device
 
 MAY_CHANGE_ON_RESUME = ("training.epochs", "validation.every", "validation.patience")
@@ -33,11 +34,12 @@ def begin(
             raise BadRequest(f"there is no run in {folder.path} to resume; name the data to train on")
         config = read_config(recipe, changes, allow_import=named)
         check_fits(config, given)
-        folder.create(config, given, {"recipe": str(recipe)} if recipe else {})
+        threads = threads_for(config, len(given.entities))
+        folder.create(config, given, {"recipe": str(recipe)} if recipe else {}, threads)
         return given, config
     if "model.name" in changes:
         model_named(str(changes["model.name"]), allow_import=True)
-    dataset, config = load(folder.model / "data"), folder.read_config(allow_import=allow_code)
+    dataset, config = folder.load_data(), folder.read_config(allow_import=allow_code)
     if given is not None and given.hash != dataset.hash:
         raise RunError(
             f"the data has changed since {folder.path} began: hash {given.hash[:12]}, then {dataset.hash[:12]}; "

@@ -1,38 +1,35 @@
 """A run is a folder: settings, metrics, checkpoints and the model, each written whole or not at all. No pickle.
 
-config.toml        settings, and what they were resolved against: data hash, versions
+config.toml        settings, and what they were resolved against: data hash, versions; its last line is its own SHA-256
 metrics.jsonl      a line per epoch, the same for the same seed; timing.jsonl has what is not
-checkpoints/       last and previous (tensors, optimizer, state), best (tensors)
-model/             model.json, weights.safetensors, calibration.json, README.md, data/ (a dataset folder with names)
+checkpoints/       last and previous (tensors, optimizer, state), best (tensors); each has its SHA-256 inside
+model/             model.json, weights.safetensors, calibration.json, README.md, data/ (a dataset folder with names);
+                   SHA256SUMS, written last: a model with it is finished
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
-import platform
-import tomllib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
-import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
-from torch import Tensor
-
+from knowwhen import checksums
 from knowwhen.errors import DamagedFile, RunError
 from knowwhen.facts.dataset import Dataset
-from knowwhen.files import write_whole, writing
-from knowwhen.models import Specification, TemporalModel, build, model_named
-from knowwhen.models.registry import code_of, is_known
+from knowwhen.files import append_line, locked, remove, sweep_folders, sweep_parts, write_whole, writing
+from knowwhen.models import TemporalModel, model_named
+from knowwhen.models.registry import is_known
 from knowwhen.training import checkpoint
-from knowwhen.training.config import Config, read_config, to_toml
+from knowwhen.training.config import Config, read_config
 from knowwhen.training.loop import Learner, Record, State
+from knowwhen.training.notes import REMEDY, check_format, config_text, read_lines, sealed, unsealed
+from knowwhen.training.saved import load_data
+from knowwhen.training.tensors import read_tensors, tensor_bytes
 
-FORMAT = 2  # of run folders; 1 was that of version 0.1
+LEFT_OVER = (".lock", "config.toml.part", "checkpoints", "model")  # by a beginning that was killed
+LEFT_IN_MODEL = ("data", ".data.part", ".data.part.lock")
 
 
 class RunFolder:
@@ -50,28 +47,45 @@ class RunFolder:
     def exists(self) -> bool:
         return self.config.is_file()
 
-    def create(self, config: Config, dataset: Dataset, about: dict[str, str]) -> None:
+    @property
+    def is_finished(self) -> bool:
+        """Whether a model was written for use: then it must be there."""
+        return (self.model / "model.json").exists() or (self.model / checksums.FILE).exists()
+
+    def create(self, config: Config, dataset: Dataset, about: dict[str, str], threads: int = 1) -> None:
         """Starts a run in a new or empty folder: data first, settings last, so that a folder with settings is whole."""
         if self.exists:
             raise RunError(f"{self.path} already holds a run; --resume goes on with it, or choose another --run")
-        if self.path.exists() and (not self.path.is_dir() or _holds_anything(self.path)):
+        if self.path.exists() and not _holds_nothing(self.path):
             raise RunError(f"{self.path} exists and is not an empty folder; choose another --run")
         with writing(self.path):
-            self.checkpoints.mkdir(parents=True, exist_ok=True)
-            self.model.mkdir(exist_ok=True)
-            if not (self.model / "data").exists():
-                dataset.save(self.model / "data")
-            meta = {"hash": dataset.hash, "name": dataset.name, **about}
-            versions = {"format": FORMAT, "python": platform.python_version(), "torch": torch.__version__}
-            code = code_of(model_named(config.model.name))
-            notes = to_toml({"data": meta, "versions": versions | ({"code": code} if code else {})})
-            write_whole(self.config, f"{config.to_toml()}\n{notes}".encode())
+            for left in (self.checkpoints, self.model):
+                remove(left)
+            self.checkpoints.mkdir(parents=True)
+            self.keep_data(dataset)
+            write_whole(self.config, config_text(config, dataset, about, threads).encode())
+
+    def keep_data(self, dataset: Dataset) -> None:
+        """Has model/data hold the dataset; it is written where it is missing or damaged."""
+        data, is_whole = self.model / "data", False
+        with suppress(DamagedFile):
+            is_whole = checksums.verify(data, REMEDY) is not None
+        if not is_whole:
+            with writing(self.path):
+                remove(data)
+                self.model.mkdir(parents=True, exist_ok=True)
+            dataset.save(data)
+
+    def load_data(self, *, verify: bool = True) -> Dataset:
+        """The data that the run began with, all of it."""
+        return load_data(self.model, check_format(self.config), verify=verify)
 
     def change_config(self, config: Config) -> None:
         """Puts other settings in place of those of the run; what it notes of data and versions stays."""
-        _, mark, notes = self.config.read_text(encoding="utf-8").partition("\n[data]\n")
+        text, _ = unsealed(self.config.read_text(encoding="utf-8"))
+        _, mark, notes = text.partition("\n[data]\n")
         with writing(self.path):
-            write_whole(self.config, (config.to_toml() + mark + notes).encode())
+            write_whole(self.config, sealed(config.to_toml() + mark + notes).encode())
 
     def read_config(self, *, allow_import: bool = False) -> Config:
         """The settings of the run; a class of one's own must be known, or `allow_import` imports it."""
@@ -83,9 +97,9 @@ class RunFolder:
     def save_checkpoint(self, learner: Learner, state: State) -> None:
         """Writes last.safetensors; the one before stays as previous.safetensors."""
         tensors, values = checkpoint.gather(learner)
+        data = tensor_bytes(tensors, {**asdict(state), "optimizer": values})
         with writing(self.path):
-            # One text: safetensors writes several in any order, and the same run would give other bytes.
-            data = save(tensors, {"state": json.dumps({**asdict(state), "optimizer": values})})
+            self.checkpoints.mkdir(exist_ok=True)  # someone may have removed it
             write_whole(self.checkpoints / "last.safetensors", data, keep=self.checkpoints / "previous.safetensors")
         self.write_records(state.records)
 
@@ -96,24 +110,24 @@ class RunFolder:
             path = self.checkpoints / "previous.safetensors"  # the move to `last` never happened
         if not path.exists():
             return None
-        tensors, metadata = read_tensors(
-            path, remedy="delete it to go on from previous.safetensors, or start a new run"
-        )
+        tensors, found = read_tensors(path, "delete it to go on from previous.safetensors, or start a new run")
         try:
-            found = json.loads(metadata["state"])
             values, state = found.pop("optimizer"), State(**found)
-        except (KeyError, ValueError, TypeError) as error:
+        except (KeyError, TypeError) as error:
             raise checkpoint.of_another_version(learner.model) from error
         checkpoint.restore(learner, tensors, values)
+        self.write_records(state.records)  # a kill may have come between both
         return state
 
     def save_best(self, model: TemporalModel) -> None:
         with writing(self.path):
-            write_whole(self.checkpoints / "best.safetensors", _weights(model))
+            self.checkpoints.mkdir(exist_ok=True)
+            data = tensor_bytes(checkpoint.on_cpu(model.state_dict()), {})
+            write_whole(self.checkpoints / "best.safetensors", data)
 
     def append_timing(self, record: Record) -> None:
-        with writing(self.path), self.timing.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(record) + "\n")
+        with writing(self.path):
+            append_line(self.timing, json.dumps(record))
 
     def write_records(self, records: list[Record]) -> None:
         with writing(self.path):
@@ -121,95 +135,55 @@ class RunFolder:
 
     def records(self) -> list[Record]:
         """The lines of metrics.jsonl."""
-        if not self.metrics.is_file():
-            return []
-        return [json.loads(line) for line in self.metrics.read_text(encoding="utf-8").splitlines()]
+        return read_lines(self.metrics) if self.metrics.exists() else []
 
-    def save_model(self, model: TemporalModel, card: str) -> None:
-        """Writes the model as it is for use; its data folder is there since the start."""
+    @contextmanager
+    def finishing(self, dataset: Dataset) -> Iterator[Path]:
+        """The folder in which the body writes the model for use; it counts once all of it is there."""
         with writing(self.path):
-            save_model(self.model, model, card)
+            checksums.unseal(self.model)
+            remove(self.model / "model.json")
+            self.keep_data(dataset)
+            yield self.model
+            checksums.seal(self.model, but=("added",))
 
     def load_weights(self, model: TemporalModel) -> TemporalModel:
         """The model with the weights of the best checkpoint, or the last where none is best."""
-        for name, prefix in (("best", ""), ("last", "model."), ("previous", "model.")):
-            path = self.checkpoints / f"{name}.safetensors"
-            if path.exists():
-                tensors, _ = read_tensors(path, remedy="train again")
-                weights = {key.removeprefix(prefix): table for key, table in tensors.items() if key.startswith(prefix)}
-                checkpoint.weights(model, weights)
-                return model
-        raise RunError(f"{self.path} has no checkpoint yet; --resume goes on with the run")
+        best, last = self.checkpoints / "best.safetensors", self.checkpoints / "last.safetensors"
+        last = last if last.exists() else self.checkpoints / "previous.safetensors"
+        if best.exists():
+            tensors, _ = read_tensors(best, REMEDY)
+            checkpoint.weights(model, tensors)
+            return model
+        if not last.exists():
+            raise RunError(f"{self.path} has no checkpoint yet; --resume goes on with the run")
+        tensors, state = read_tensors(last, REMEDY)
+        if state.get("best_mrr", -1) >= 0:
+            raise DamagedFile(f"{best} is missing, and the last epoch is not the best; {REMEDY}")
+        weights = {key.removeprefix("model."): x for key, x in tensors.items() if key.startswith("model.")}
+        checkpoint.weights(model, weights)
+        return model
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keeps a second process from training in the same folder."""
-        with writing(self.path):
+        """Keeps a second process from training in the same folder, and sweeps up what a killed one left."""
+        with writing(self.path), ExitStack() as held:
             self.path.mkdir(parents=True, exist_ok=True)
-            file = (self.path / ".lock").open("w")
-        with file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise RunError(f"another process is training in {self.path}") from None
+            held.enter_context(locked(self.path / ".lock", RunError(f"another process is training in {self.path}")))
+            if self.exists:
+                for folder in (self.path, self.checkpoints, self.model):
+                    sweep_parts(folder)
+                sweep_folders(self.model)
+            release = held.pop_all()
+        with release:
             yield
 
 
-def save_model(folder: Path, model: TemporalModel, card: str) -> None:
-    """Writes weights and what is needed to read them back; model.json last, so that a folder with it is whole."""
-    folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / "weights.safetensors", _weights(model))
-    write_whole(folder / "README.md", card.encode())
-    about = {"format": FORMAT, **Specification.of(model).to_dict()}
-    write_whole(folder / "model.json", (json.dumps(about, indent=1) + "\n").encode())
-
-
-def load_model(folder: Path, *, allow_import: bool = False) -> TemporalModel:
-    """The model of a folder that `save_model` wrote."""
-    path = folder / "model.json"
-    try:
-        about = json.loads(path.read_text(encoding="utf-8"))
-        _check(path, about.pop("format", 1))
-        model = build(Specification.from_dict(about), allow_import=allow_import)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DamagedFile(f"cannot read {path}: {error}") from error
-    tensors, _ = read_tensors(folder / "weights.safetensors", remedy="train again or copy the model anew")
-    checkpoint.weights(model, tensors)
-    return model
-
-
-def check_format(config: Path) -> dict[str, Any]:
-    """Refuses a run of another version before its settings are misread; returns what the run notes of its making."""
-    try:
-        values = tomllib.loads(config.read_text(encoding="utf-8"))
-        notes = {"format": 1, **values.get("versions", {}), "model": values.get("model", {}).get("name", "")}
-    except (OSError, ValueError, AttributeError, TypeError) as error:
-        raise DamagedFile(f"cannot read {config}: {error}") from error
-    _check(config, notes["format"])
-    return notes
-
-
-def _check(path: Path, found: object) -> None:
-    if found == FORMAT:
-        return
-    if isinstance(found, int) and found > FORMAT:
-        raise RunError(f"{path} was written by a later version of knowwhen, which this one cannot read; upgrade it")
-    raise RunError(f"{path} was written by knowwhen 0.1, whose runs this version does not open; train again")
-
-
-def read_tensors(path: Path, remedy: str) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The tensors and metadata of a safetensors file."""
-    try:
-        with safe_open(path, framework="pt") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
-    except (OSError, SafetensorError) as error:
-        raise DamagedFile(f"{path} is damaged ({error}); {remedy}") from error
-
-
-def _weights(model: TemporalModel) -> bytes:
-    return save(checkpoint.on_cpu(model.state_dict()))
-
-
-def _holds_anything(path: Path) -> bool:
-    """Whether a folder has files other than those of a run that was killed before it began."""
-    return any(entry.name not in (".lock", "checkpoints", "model") for entry in path.iterdir())
+def _holds_nothing(path: Path) -> bool:
+    """Whether a folder is empty, or has only what a run left that was killed before it began."""
+    if not path.is_dir() or any(entry.name not in LEFT_OVER for entry in path.iterdir()):
+        return False
+    model, checkpoints = path / "model", path / "checkpoints"
+    return not (checkpoints.exists() and any(checkpoints.iterdir())) and not (
+        model.exists() and any(entry.name not in LEFT_IN_MODEL for entry in model.iterdir())
+    )

@@ -14,6 +14,7 @@ import torch
 from knowwhen.errors import Interrupted
 from knowwhen.training.config import Config
 from knowwhen.training.loop import Learner, Record, State, samples
+from knowwhen.training.notes import check_format
 from knowwhen.training.run import RunFolder
 from knowwhen.training.sampled import negatives_for
 
@@ -127,6 +128,16 @@ def threads_for(config: Config, entities: int) -> int:
     candidates = negatives_for(entities, config.objective.negatives) + batch if samples(config, entities) else entities
     step = 6 * batch * candidates * numbers  # of the three products
     return config.training.threads or (1 if step < SMALL_STEP else torch.get_num_threads())
+
+
+def say_threads(folder: RunFolder, threads: int, progress: TrainingProgress) -> None:
+    """Says so where a run goes on with another number of cores: sums in another order have other last bits."""
+    before = check_format(folder.config).get("threads", threads)
+    if before != threads:
+        progress.notice(
+            f"this run was begun on {before} cores and goes on on {threads}: its numbers may differ in the last bits "
+            f"from a run on {before} (training.threads and OMP_NUM_THREADS set them)"
+        )
 
 
 @contextmanager

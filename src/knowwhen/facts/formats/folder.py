@@ -9,11 +9,15 @@ from pathlib import Path
 
 import polars as pl
 
+from knowwhen.checksums import FILE as SUMS
+from knowwhen.checksums import verify
 from knowwhen.errors import BadInput
 from knowwhen.facts.dates import Granularity
 from knowwhen.facts.formats.named import NamedDataset, ReadOptions
 from knowwhen.facts.formats.problems import Problems
-from knowwhen.facts.formats.tables import read_splits
+from knowwhen.facts.formats.tables import read_splits, table_files
+from knowwhen.facts.frames import check_regular, read_parquet
+from knowwhen.files import write_whole
 
 DATASHEET = "dataset.toml"
 ABOUT = ("description", "licence", "sources")
@@ -24,10 +28,12 @@ class Folder:
     about = "a dataset folder of knowwhen: dataset.toml and train, valid, test as Parquet (or any table)"
 
     def matches(self, path: Path) -> bool:
-        return (path / DATASHEET).is_file()
+        return (path / DATASHEET).exists() or (path / SUMS).exists()
 
     def read(self, path: Path, options: ReadOptions, problems: Problems) -> NamedDataset:
         sheet = _read_sheet(path / DATASHEET)
+        if options.verify:
+            _check_sums(path)
         return NamedDataset(
             read_splits(path, options, problems),
             name=sheet["name"],
@@ -40,13 +46,23 @@ class Folder:
 
 def write_sheet(path: Path, values: Mapping[str, str | int | float]) -> None:
     """dataset.toml; JSON's strings and numbers are TOML's too."""
-    path.write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items()), encoding="utf-8")
+    write_whole(path, "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items()).encode())
+
+
+def _check_sums(folder: Path) -> None:
+    """An error where a file is not as it was written, or a table is there that was not."""
+    remedy = f"restore it from a copy, or delete {SUMS} if you changed the folder yourself"
+    names = verify(folder, remedy)
+    new = [path.name for path in table_files(folder) if names is not None and path.name not in names]
+    if new:
+        raise BadInput(f"{folder / new[0]} is new: {SUMS} does not list it; {remedy}")
 
 
 def _read_sheet(path: Path) -> dict[str, str]:
+    check_regular(path)
     try:
         sheet = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise BadInput(f"cannot read {path}: {error}") from error
     if not isinstance(sheet.get("name"), str) or sheet.get("granularity") not in list(Granularity):
         raise BadInput(f"{path} needs a name and a granularity of {', '.join(Granularity)}")
@@ -54,9 +70,13 @@ def _read_sheet(path: Path) -> dict[str, str]:
 
 
 def _read_labels(path: Path) -> pl.DataFrame | None:
-    if not path.is_file():
+    if not path.exists():
         return None
-    try:
-        return pl.read_parquet(path, columns=["key", "label"])
-    except pl.exceptions.PolarsError as error:
-        raise BadInput(f"cannot read {path}: expected columns key and label") from error
+    table = read_parquet(path)
+    if not {"key", "label"} <= set(table.columns) or any(not _is_text(table[name]) for name in ("key", "label")):
+        raise BadInput(f"cannot read {path}: expected columns key and label of text")
+    return table.select(pl.col("key", "label").cast(pl.String))
+
+
+def _is_text(column: pl.Series) -> bool:
+    return column.dtype in (pl.String, pl.Null, pl.Categorical)

@@ -26,6 +26,7 @@ class ReadOptions:
     granularity: Granularity | None = None  # None: the format's own, or the one most dates have
     fractions: tuple[float, float] = (0.1, 0.1)  # valid and test, where one file holds all facts
     seed: int = 0  # of that split
+    verify: bool = True  # compare the files of a dataset folder with their SHA-256
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from knowwhen.facts.formats.named import (
     check_names_and_times,
 )
 from knowwhen.facts.formats.problems import Problem, Problems
+from knowwhen.facts.frames import read_parquet
 
 ENDINGS = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".parquet")
 
@@ -62,8 +62,17 @@ def read_splits(folder: Path, options: ReadOptions, problems: Problems) -> dict[
 
 def tables_in(folder: Path) -> dict[str, Path]:
     """Files that may hold facts, by name without endings; a dataset's own label tables are not among them."""
-    files = sorted(f for f in folder.iterdir() if f.is_file() and ending(f) in ENDINGS and not f.name.startswith("."))
-    return {stem(f): f for f in files if stem(f) not in ("entities", "predicates")}
+    found: dict[str, Path] = {}
+    for file in table_files(folder):
+        if stem(file) in found:
+            raise BadInput(f"{found[stem(file)]} and {file.name} are both tables of {stem(file)}; remove one of them")
+        found[stem(file)] = file
+    return {name: file for name, file in found.items() if name not in ("entities", "predicates")}
+
+
+def table_files(folder: Path) -> list[Path]:
+    """The files in a folder that are tables by their names."""
+    return sorted(f for f in folder.iterdir() if f.is_file() and ending(f) in ENDINGS and not f.name.startswith("."))
 
 
 def read_table(path: Path, options: ReadOptions, problems: Problems) -> NamedFacts:
@@ -128,10 +137,7 @@ def stem(path: Path) -> str:
 
 
 def _read_parquet(path: Path) -> pl.DataFrame:
-    try:
-        rows = pl.read_parquet(io.BytesIO(read_bytes(path)) if path.suffix in COMPRESSED else path)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise BadInput(f"cannot read {path} as Parquet: {str(error).splitlines()[0]}") from error
+    rows = read_parquet(path, data=read_bytes(path) if path.suffix in COMPRESSED else None)
     return rows.drop("line", strict=False).with_columns(line=pl.int_range(1, len(rows) + 1, dtype=pl.Int64))
 
 

@@ -1,0 +1,62 @@
+"""Tables as files: where polars reads and writes. Its errors become ours, and paths are never patterns."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from knowwhen.errors import BadInput
+from knowwhen.files import write_whole
+from knowwhen.limits import check_unpacked
+
+# A panic is no Exception: polars raises it where it meets what it takes to be impossible, as in damaged files.
+FOREIGN: tuple[Any, ...] = (
+    pl.exceptions.PolarsError,
+    pl.exceptions.PanicException,
+    OSError,
+    ValueError,
+    TypeError,
+    MemoryError,
+    OverflowError,
+)
+CELL = 16  # bytes that a text takes in memory, at least
+
+
+@contextmanager
+def reading(path: Path, what: str) -> Iterator[None]:
+    """Turns what polars says of a file into one line."""
+    try:
+        yield
+    except FOREIGN as error:
+        raise BadInput(f"cannot read {path} as {what}: {(str(error).splitlines() or ['damaged'])[0]}") from error
+
+
+def check_regular(path: Path) -> None:
+    """An error for what is no file, such as a pipe, which would have us wait."""
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "is no regular file" if path.exists() else "does not exist"
+        raise BadInput(f"cannot read {path}: it {what}; expected a file")
+
+
+def read_parquet(path: Path, data: bytes | None = None) -> pl.DataFrame:
+    """The table of a Parquet file, or of its content where that is at hand."""
+    if data is None:
+        check_regular(path)
+    with reading(path, "Parquet"):
+        source = path if data is None else io.BytesIO(data)
+        table = pl.scan_parquet(source, glob=False)
+        rows, width = table.select(pl.len()).collect().item(), len(table.collect_schema())
+        check_unpacked(path, rows * width * CELL)
+        return table.collect()
+
+
+def write_parquet(frame: pl.DataFrame, path: Path, **options: Any) -> None:
+    """Writes a table that is there whole or not at all."""
+    content = io.BytesIO()
+    frame.write_parquet(content, **options)
+    write_whole(path, content.getbuffer())
