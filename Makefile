@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test check bench docs clean
+.PHONY: demo test check bench faults fuzz docs clean
 
 demo: $(READY)
 	rm -rf runs/demo
@@ -25,6 +25,14 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.evaluation
 	$(BIN)/python -m benchmarks.query
 	$(BIN)/python -m benchmarks.wikidata
+
+# Every fault at every operation of every command that writes; and 50,000 damaged inputs. Each prints what survived.
+faults: $(READY)
+	$(BIN)/python -m tests.faults.trying
+
+fuzz: $(READY)
+	OMP_NUM_THREADS=1 POLARS_MAX_THREADS=1 $(BIN)/python -m tests.fuzz.fuzzing --cases 50000 --seed 0
+	OMP_NUM_THREADS=1 POLARS_MAX_THREADS=1 $(BIN)/python -m tests.fuzz.fuzzing --cases 500 --seed 0 --target flipped_run
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py

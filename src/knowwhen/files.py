@@ -85,9 +85,9 @@ def check_new(folder: Path) -> None:
 @contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
     """An empty folder aside, which takes its name when the body is through; if the body fails, nothing is left."""
+    sweep_folders(path.parent)
     check_new(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    sweep_folders(path.parent)
     aside = path.with_name(f".{path.name}{PART}")
     busy = BadRequest(f"another process is writing {path}; wait for it or choose another folder")
     with locked(_lock_of(aside), busy, passing=True):

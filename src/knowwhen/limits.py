@@ -22,6 +22,14 @@ def unpacked_bytes() -> int:
     return int(gigabytes * 1e9)
 
 
+def physical_bytes() -> int:
+    """The memory of this machine; 0 where it does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # Windows has no sysconf
+        return 0
+
+
 def check_unpacked(what: object, size: int) -> None:
     """An error where a file would take more than it may."""
     limit = unpacked_bytes()

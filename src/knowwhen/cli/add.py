@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from knowwhen.cli.data import Columns, Format, Rejects, SkipBad, parse_columns
-from knowwhen.cli.opening import AllowCode, Device, Run, open_run
-from knowwhen.cli.output import Json, errors, show
+from knowwhen.cli.opening import AllowCode, Device, NoVerify, Run, open_run
+from knowwhen.cli.output import Json, say, show
 
 
 def add(
@@ -20,6 +20,7 @@ def add(
     rejects: Rejects = None,
     device: Device = None,
     allow_code: AllowCode = False,
+    no_verify: NoVerify = False,
     as_json: Json = False,
 ) -> None:
     """Add facts to a trained model without training: the next `ask` knows them, and uses them as evidence.
@@ -28,10 +29,10 @@ def add(
 
     Example: knowwhen add runs/leaders news.csv
     """
-    before = open_run(run, device, allow_code)
+    before = open_run(run, device, allow_code, no_verify)
     after = before.add(facts, format=format, columns=parse_columns(columns), skip_bad=skip_bad, rejects=rejects)
     if not after.model.evidence:
-        errors.print("this model was trained without evidence: added facts are known, but say nothing about others")
+        say("this model was trained without evidence: added facts are known, but say nothing about others")
     report = {
         "run": str(run),
         "added": len(after.dataset.added) - len(before.dataset.added),

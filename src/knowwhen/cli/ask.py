@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from knowwhen.cli.opening import AllowCode, Device, Run, open_run
+from knowwhen.cli.opening import AllowCode, Device, NoVerify, Run, open_run
 from knowwhen.cli.output import Json
-from knowwhen.errors import BadRequest
+from knowwhen.errors import BadInput, BadRequest
 
 if TYPE_CHECKING:
     from knowwhen.trained import TrainedModel
 
 Asked = Annotated[str | None, typer.Argument(help="A name or key, or ? (or _) for what is asked.", show_default=False)]
+
+
+ForSpreadsheets = Annotated[
+    bool,
+    typer.Option("--for-spreadsheets", help="In a .csv, put ' before cells that a spreadsheet would run (= + - @)."),
+]
 
 
 def ask(
@@ -48,11 +54,13 @@ def ask(
     out: Annotated[
         Path | None, typer.Option("--out", help="Where the answers to --batch go: .csv, .jsonl, .parquet.")
     ] = None,
+    for_spreadsheets: ForSpreadsheets = False,
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Also draw the answers to one question: .svg, .png or .pdf.")
     ] = None,
     device: Device = None,
     allow_code: AllowCode = False,
+    no_verify: NoVerify = False,
     as_json: Json = False,
 ) -> None:
     """Answer a question with ? in one place, or a file of them. Some shells need '?' in quotes; _ does as well.
@@ -62,7 +70,7 @@ def ask(
     options = {"top": top, "novel": novel, "min_probability": min_probability, "explain": why}
     names = read_candidates(candidates)
     if batch is not None:
-        from knowwhen.cli.batch import answer_file
+        from knowwhen.cli.batch import Target, answer_file
 
         if plot is not None:
             raise BadRequest("--plot draws the answers to one question, not to --batch")
@@ -70,14 +78,15 @@ def ask(
             raise BadRequest("--batch takes its questions from a file and needs --out FILE for the answers")
         if why and out.suffix != ".jsonl":
             raise BadRequest(f"--why lists facts, for which {out.name!r} has no place; expected --out with .jsonl")
-        answer_file(open_run(run, device, allow_code), batch, out, names, options, as_json)
+        target = Target(out, for_spreadsheets)
+        answer_file(open_run(run, device, allow_code, no_verify), batch, target, names, options, as_json)
         return
     if out is not None:
         raise BadRequest("--out is for the answers to --batch; use --json to keep the answers to one question")
     if object is None:
         raise BadRequest("a question needs SUBJECT, PREDICATE and OBJECT, one of them or TIME being ?")
     show_answers(
-        open_run(run, device, allow_code),
+        open_run(run, device, allow_code, no_verify),
         (subject, predicate, object, time),
         {**options, "candidates": names},
         as_json,
@@ -88,10 +97,13 @@ def ask(
 def show_answers(
     trained: TrainedModel, question: tuple[Any, ...], options: dict[str, Any], as_json: bool, plot: Path | None
 ) -> None:
-    found = trained.ask(*question, **options)
     if plot is not None:
+        from knowwhen.plotting import check_figure
         from knowwhen.plotting import plot as draw
 
+        check_figure(plot)
+    found = trained.ask(*question, **options)
+    if plot is not None:
         draw(found, plot)
     print(json.dumps(found.to_dict(), ensure_ascii=False) if as_json else found)
 
@@ -103,4 +115,7 @@ def read_candidates(given: str | None) -> list[str] | str | None:
     path = Path(given)
     if not path.is_file():
         raise BadRequest(f"--candidates is {given!r}, which is no file; expected one with a name a line, or seen")
-    return [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    try:
+        return [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"cannot read the candidates in {path}: {error}; expected UTF-8 text") from error

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from knowwhen.cli.output import errors, show
+from knowwhen.chunks import slices
+from knowwhen.cli.kept import GOES_ON, Kept, key_of
+from knowwhen.cli.output import say, show
 from knowwhen.cli.progress import count_progress
-from knowwhen.errors import BadInput, BadRequest, KnowwhenError
+from knowwhen.errors import BadRequest, KnowwhenError
+from knowwhen.facts.frames import WRITERS, check_regular, read_parquet, reading, table_bytes, without_formulas
+from knowwhen.files import check_target, write_whole, writing
 
 if TYPE_CHECKING:
     from knowwhen.query import Answers, Question, TimeAnswers
     from knowwhen.trained import TrainedModel
 
 AT_ONCE = 1000  # questions
+NONE_LEFT = "no answers are left"
 TOLD = 20  # bad rows, one a line; the file has all
 SCHEMA = {
     "row": pl.Int64,
@@ -48,10 +54,28 @@ REASONS = pl.Struct(
 )
 
 
+class Target:
+    """Where answers go: a table by the ending of its name, which is checked before the work."""
+
+    def __init__(self, path: Path, for_spreadsheets: bool = False) -> None:
+        self.path, self.for_spreadsheets = path, for_spreadsheets
+        check_target(path)
+
+    def check_ending(self) -> None:
+        if self.path.suffix not in WRITERS:
+            raise BadRequest(f"cannot write {self.path.name!r}; expected a name that ends in {', '.join(WRITERS)}")
+
+    def write(self, table: pl.DataFrame) -> None:
+        if self.for_spreadsheets and self.path.suffix == ".csv":
+            table = without_formulas(table)
+        with writing(self.path, GOES_ON):
+            write_whole(self.path, table_bytes(table, self.path.suffix))
+
+
 def answer_file(
     trained: TrainedModel,
     questions: Path,
-    out: Path,
+    target: Target,
     candidates: list[str] | str | None,
     options: dict[str, Any],
     as_json: bool,
@@ -61,7 +85,7 @@ def answer_file(
 
     rows = [tuple(None if part is None else str(part) for part in row) for row in question_rows(read_table(questions))]
     first_line = 2 if questions.suffix == ".csv" else 1
-    answer_questions(trained, rows, out, options, as_json, candidates, f"{questions}:", first_line)
+    answer_questions(trained, rows, target, options, as_json, candidates, f"{questions}:", first_line)
 
 
 def split_questions(trained: TrainedModel, split: str) -> list[tuple[str | None, ...]]:
@@ -74,7 +98,7 @@ def split_questions(trained: TrainedModel, split: str) -> list[tuple[str | None,
 def answer_questions(
     trained: TrainedModel,
     rows: list[tuple[str | None, ...]],
-    out: Path,
+    target: Target,
     options: dict[str, Any],
     as_json: bool,
     candidates: list[str] | str | None = None,
@@ -82,25 +106,37 @@ def answer_questions(
     first_line: int = 1,
 ) -> None:
     """Writes the answers to questions, one answer a row, and tells of those that have none."""
-    write = writer_of(out)  # a bad name is told before the work
-    found: list[dict[str, Any]] = []
-    bad = 0
-    with count_progress() as bars:
+    target.check_ending()
+    key = key_of(trained, rows, options, candidates, first_line) if len(rows) > AT_ONCE else ""
+    schema: dict[str, Any] = {**SCHEMA, "reasons": REASONS} if options.get("explain") else {**SCHEMA}
+    found: list[pl.DataFrame] = []
+    with count_progress() as bars, Kept.beside(target.path, key) if key else nullcontext() as kept:
         task = bars.add_task("questions", total=len(rows))
-        for start in range(0, len(rows), AT_ONCE):
-            some = rows[start : start + AT_ONCE]
-            for line, (row, answers) in enumerate(
-                zip(some, _answer(trained, some, candidates, options), strict=True), start + first_line
-            ):
-                found += _rows(line, row, answers)
-                bad += isinstance(answers, KnowwhenError)
-                if isinstance(answers, KnowwhenError) and bad <= TOLD:
-                    errors.print(f"{source}{line}: {answers}", soft_wrap=True, markup=False)
-            bars.update(task, completed=start + len(some))
-    if bad > TOLD:
-        errors.print(f"and {bad - TOLD} more, named in the column error of {out}", soft_wrap=True, markup=False)
-    write(pl.DataFrame(found, schema={**SCHEMA, "reasons": REASONS} if options.get("explain") else SCHEMA))
-    show({"questions": len(rows), "answered": len(rows) - bad, "bad": bad, "out": str(out)}, as_json)
+        for number, part in enumerate(slices(len(rows), AT_ONCE)):
+            answers = kept.get(number) if kept else None
+            if answers is None:
+                some = rows[part]
+                each = zip(some, _answer(trained, some, candidates, options), strict=True)
+                lines = (_rows(line, row, one) for line, (row, one) in enumerate(each, part.start + first_line))
+                answers = pl.DataFrame([row for these in lines for row in these], schema=schema)
+                if kept:
+                    kept.put(number, answers)
+            found.append(answers)
+            bars.update(task, completed=part.stop)
+        table = pl.concat(found) if found else pl.DataFrame(schema=schema)
+        target.write(table)
+    bad = _tell_bad(table, source, target.path)
+    show({"questions": len(rows), "answered": len(rows) - bad, "bad": bad, "out": str(target.path)}, as_json)
+
+
+def _tell_bad(table: pl.DataFrame, source: str, out: Path) -> int:
+    """Says which questions have no answer and why; their number."""
+    bad = table.filter(pl.col("error").is_not_null() & (pl.col("error") != NONE_LEFT))
+    for line, error in bad.select("row", "error").head(TOLD).iter_rows():
+        say(f"{source}{line}: {error}")
+    if len(bad) > TOLD:
+        say(f"and {len(bad) - TOLD} more, named in the column error of {out}")
+    return len(bad)
 
 
 def _answer(
@@ -139,32 +175,19 @@ def _rows(line: int, question: tuple[Any, ...], found: Answers | TimeAnswers | K
         reasons = [row.reasons for row in found]
     rows = [{k: v for k, v in {**asked, **row, "rank": i}.items() if k in SCHEMA} for i, row in enumerate(rows, 1)]
     rows = [{**row, "reasons": why.to_dict()} if why else row for row, why in zip_longest(rows, reasons) if row]
-    return rows or [{**asked, "error": "no answers are left"}]
+    return rows or [{**asked, "error": NONE_LEFT}]
 
 
 def read_table(path: Path) -> pl.DataFrame:
     """A table by the ending of its name; all of a .csv is text."""
     readers: dict[str, Any] = {
-        ".csv": lambda path: pl.read_csv(path, infer_schema=False),
-        ".jsonl": pl.read_ndjson,
-        ".parquet": pl.read_parquet,
+        ".csv": lambda path: pl.read_csv(path.read_bytes(), infer_schema=False),
+        ".jsonl": lambda path: pl.read_ndjson(path.read_bytes()),
+        ".parquet": read_parquet,
     }
     if path.suffix not in readers:
         raise BadRequest(f"cannot read {path.name!r}; expected a name that ends in {', '.join(readers)}")
-    try:
+    check_regular(path)
+    with reading(path, f"a table of questions ({path.suffix})"):
         table: pl.DataFrame = readers[path.suffix](path)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise BadInput(f"cannot read {path}: {str(error).splitlines()[0]}") from error
     return table
-
-
-def writer_of(path: Path) -> Any:
-    """What writes a table, by the ending of its name."""
-    writers: dict[str, Any] = {
-        ".csv": lambda table: table.write_csv(path),
-        ".jsonl": lambda table: table.write_ndjson(path),
-        ".parquet": lambda table: table.write_parquet(path),
-    }
-    if path.suffix not in writers:
-        raise BadRequest(f"cannot write {path.name!r}; expected a name that ends in {', '.join(writers)}")
-    return writers[path.suffix]

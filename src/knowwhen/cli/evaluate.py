@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from knowwhen.cli.opening import AllowCode, Device, Run, open_run
-from knowwhen.cli.output import Json, errors
+from knowwhen.cli.opening import AllowCode, Device, NoVerify, Run, open_run
+from knowwhen.cli.output import Json, say
 from knowwhen.cli.progress import count_progress
 from knowwhen.errors import BadRequest
 
@@ -44,6 +44,7 @@ def evaluate(
     ] = False,
     device: Device = None,
     allow_code: AllowCode = False,
+    no_verify: NoVerify = False,
     as_json: Json = False,
 ) -> None:
     """MRR, Hits@k and, on demand, time metrics of a model on a split, with the protocol beside the numbers.
@@ -55,13 +56,13 @@ def evaluate(
     from knowwhen.evaluation.report import rank_report, time_report
 
     protocol = Protocol(filter, ties, directions, parse_times(times), seed)  # type: ignore[arg-type]
-    trained = open_run(run, device, allow_code)
+    trained = open_run(run, device, allow_code, no_verify)
     if trained.additions and not with_added:
-        errors.print(f"{len(trained.dataset.added):,} facts were added after training; they are left out")
+        say(f"{len(trained.dataset.added):,} facts were added after training; they are left out")
     queries = count_questions(sample_facts(trained.dataset, split, sample, seed), trained.model.sizes, protocol)
     scores = queries * trained.model.sizes.entities
     if scores > LARGE:
-        errors.print(f"{queries:,} queries make {scores:.1e} scores; --sample 10000 measures as many facts")
+        say(f"{queries:,} queries make {scores:.1e} scores; --sample 10000 measures as many facts")
     with count_progress() as bars:
         task = bars.add_task("queries", total=None)
         metrics = trained.evaluate(

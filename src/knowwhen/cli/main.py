@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
+import traceback
 from typing import Annotated
 
 import typer
 
 from knowwhen.cli import add, ask, baseline, data, demo, evaluate, export, fill, plot, reproduce, train, when, wikidata
-from knowwhen.errors import Interrupted, KnowwhenError
+from knowwhen.errors import BadRequest, Interrupted, KnowwhenError
+from knowwhen.text import visible, visible_lines
 
 app = typer.Typer(
     help="Completes temporal knowledge bases: facts with times in, answers to questions about them out.",
@@ -45,19 +49,76 @@ def root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Where something fails, print Python's trace of it.")] = False,
 ) -> None:
     pass
 
 
 def main() -> None:
-    """Exit codes: 0 done, 1 an error of ours in one line, 2 usage, 130 interrupted."""
+    """Exit codes: 0 done, 1 an error in one line, 2 usage, 130 interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal without our letters shows their codes
+    code = run(sys.argv[1:])
     try:
+        sys.stdout.flush()
+    except OSError as error:
+        code = _without_output(error)
+    sys.exit(code)
+
+
+def run(arguments: list[str]) -> int | str | None:
+    """The exit code of a command; every error is said in one line."""
+    try:
+        _check_text(arguments)
         app()
-    except KnowwhenError as error:
-        print(f"knowwhen: {error}", file=sys.stderr)
-        sys.exit(130 if isinstance(error, Interrupted) else 1)
+    except SystemExit as end:
+        return end.code
     except KeyboardInterrupt:
-        sys.exit(130)
-    except BrokenPipeError:  # the reader of our output has gone
-        sys.stderr.close()
-        sys.exit(1)
+        return 130
+    except BrokenPipeError as error:
+        return _without_output(error)
+    except KnowwhenError as error:
+        return _say(str(error), 130 if isinstance(error, Interrupted) else 1)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _say(f"cannot read or write {where}{error.strerror or error}", 1)
+    except MemoryError:
+        return _say("the memory of this machine, or what it grants, is not enough for that", 1)
+    except BaseException as error:  # polars' panics are no Exceptions
+        return _say(_our_fault(arguments, error), 1)
+    return 0
+
+
+def _check_text(arguments: list[str]) -> None:
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            raise BadRequest(
+                f"the argument {visible(argument)!r} is not UTF-8 text; check the terminal's encoding"
+            ) from None
+
+
+def _our_fault(arguments: list[str], error: BaseException) -> str:
+    command = next((argument for argument in arguments if not argument.startswith("-")), "")
+    reason = (str(error).splitlines() or [""])[0]
+    return (
+        f"`{command}` failed in a way we did not foresee ({type(error).__name__}: {reason}); "
+        f"this is our fault, not yours. `knowwhen --debug {command} …` shows the details: please send them to us"
+    )
+
+
+def _say(text: str, code: int) -> int:
+    if "--debug" in sys.argv[1:]:
+        traceback.print_exc()
+    print(f"knowwhen: {visible_lines(text)}", file=sys.stderr)
+    return code
+
+
+def _without_output(error: OSError) -> int:
+    """The reader of our output has gone, or the disk it goes to is full: nothing more is written there."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if not isinstance(error, BrokenPipeError):
+        _say(f"cannot write to standard output: {error.strerror or error}", 1)
+    return 1

@@ -17,9 +17,12 @@ Device = Annotated[
 AllowCode = Annotated[
     bool, typer.Option("--allow-code", help="Import the class of a model that is not of this package; trust it first.")
 ]
+NoVerify = Annotated[
+    bool, typer.Option("--no-verify", help="Do not compare files with their SHA-256: quicker for very large tables.")
+]
 
 
-def open_run(run: Path, device: str | None, allow_code: bool) -> TrainedModel:
+def open_run(run: Path, device: str | None, allow_code: bool, no_verify: bool = False) -> TrainedModel:
     from knowwhen.trained import open as open_trained
 
-    return open_trained(run, device=device, allow_code=allow_code)
+    return open_trained(run, device=device, allow_code=allow_code, verify=not no_verify)

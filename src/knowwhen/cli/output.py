@@ -10,9 +10,16 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
+from knowwhen.text import visible, visible_lines
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
-errors = Console(stderr=True, highlight=False)
+errors = Console(stderr=True, highlight=False, markup=False, emoji=False)
+
+
+def say(text: str) -> None:
+    """A line on stderr, whatever names are in it."""
+    errors.print(visible_lines(text), soft_wrap=True)
 
 
 def show(values: Mapping[str, object], as_json: bool) -> None:
@@ -20,7 +27,7 @@ def show(values: Mapping[str, object], as_json: bool) -> None:
     if as_json:
         print(json.dumps(values, ensure_ascii=False))
         return
-    shown = {name: text for name, value in values.items() if (text := as_text(value))}
+    shown = {visible(name): text for name, value in values.items() if (text := as_text(value))}
     width = max((len(name) for name in shown), default=0)
     for name, text in shown.items():
         print(f"{name.replace('_', ' '):{width}}  {text}")
@@ -32,11 +39,10 @@ def as_text(value: object) -> str:
         return "yes" if value else ""
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
+    return f"{value:.4f}" if isinstance(value, float) else visible(str(value))
 
 
 def download_progress() -> Progress:
     """A bar per file with bytes and time left, on stderr."""
-    return Progress(
-        TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn(), console=errors
-    )
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=errors)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from knowwhen.cli.opening import AllowCode, Device, Run, open_run
+from knowwhen.cli.opening import AllowCode, Device, NoVerify, Run, open_run
 from knowwhen.cli.output import Json, show
 from knowwhen.errors import BadRequest
 
@@ -49,6 +49,7 @@ def plot(
     split: Annotated[str | None, typer.Option("--split", help="Of a reliability diagram; valid if left out.")] = None,
     device: Device = None,
     allow_code: AllowCode = False,
+    no_verify: NoVerify = False,
     as_json: Json = False,
 ) -> None:
     """Draw scores along time, how training went, how far probabilities can be believed, or the timestamps' embedding.
@@ -58,9 +59,10 @@ def plot(
     if out is None:
         raise BadRequest("name a file for the figure: --out figure.svg")
     check_use(kind, {"names": names, "--span": span, "--values": values, "--split": split})
-    from knowwhen.plotting import save
+    from knowwhen.plotting import check_figure, save
 
-    trained = open_run(run, device, allow_code)
+    check_figure(out)
+    trained = open_run(run, device, allow_code, no_verify)
     if kind is Kind.TIMELINE:
         figure = timeline(trained, names or [], span, values or Values.SCORE)
     else:

@@ -10,7 +10,7 @@ from knowwhen.cli.output import errors
 def count_progress() -> Progress:
     """A bar with what is done, what there is and time left, on a terminal's stderr; gone when done."""
     return Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),

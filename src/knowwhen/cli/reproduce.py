@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from knowwhen.cli.output import Json, errors
+from knowwhen.cli.output import Json, say
 from knowwhen.errors import BadRequest
+from knowwhen.files import check_target
 
 RUNS = Path("runs/reproduce")
 
@@ -60,9 +61,12 @@ def reproduce(
     asked = report.table_named(table)
     request = asked.complete(Request(dataset or (), model or (), seeds, large, epochs))
     runs = runs if epochs is None else runs / f"epochs{epochs}"
+    for target in (out, figure):
+        if target is not None:
+            check_target(target)  # before the work
     plan = asked.plan(request)
     for i, experiment in enumerate(plan if not only_report else ()):
-        errors.print(f"{i + 1}/{len(plan)} {experiment.name}")
+        say(f"{i + 1}/{len(plan)} {experiment.name}")
         results.run(experiment, runs, TrainingBar())
     found = results.read_all(runs)
     if out is not None:
@@ -71,7 +75,7 @@ def reproduce(
         figure = figure or runs / f"{table}.svg"
         if not asked.draw(found, request.datasets[0], figure):
             raise BadRequest(f"no results to draw: run `knowwhen reproduce {table}` without --only-report first")
-        errors.print(f"drawn: {figure}")
+        say(f"drawn: {figure}")
     here = asked.of(found)
     rows = asked.rows(here)
     if as_json:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from knowwhen.cli.opening import AllowCode, Device, Run, open_run
-from knowwhen.cli.output import Json, errors, show
+from knowwhen.cli.opening import AllowCode, Device, NoVerify, Run, open_run
+from knowwhen.cli.output import Json, errors, say, show
 from knowwhen.errors import BadRequest
 
 if TYPE_CHECKING:
@@ -51,19 +51,25 @@ def train(
     )
 
 
-def info(run: Run, device: Device = None, allow_code: AllowCode = False, as_json: Json = False) -> None:
+def info(
+    run: Run,
+    device: Device = None,
+    allow_code: AllowCode = False,
+    no_verify: NoVerify = False,
+    as_json: Json = False,
+) -> None:
     """What a run holds: model, size, data, how far it got and how good it is on valid.
 
     Example: knowwhen info runs/leaders
     """
-    show(open_run(run, device, allow_code).info(), as_json)
+    show(open_run(run, device, allow_code, no_verify).info(), as_json)
 
 
 class TrainingBar:
     """Progress on stderr: a bar with time left on a terminal, a line per epoch elsewhere."""
 
     def notice(self, text: str) -> None:
-        errors.print(text, soft_wrap=True)
+        say(text)
 
     def start(self, state: State, config: Config, steps: int) -> None:
         self.steps, self.config = steps, config
@@ -103,7 +109,7 @@ class TrainingBar:
             line += f"  valid MRR {record['valid']['mrr']:.4f}{of}"
         done = record["epoch"] * self.steps - self.done_before
         left = (epochs - record["epoch"]) * self.steps * (time.monotonic() - self.began) / done
-        errors.print(line + (f"  {clock(left)} left" if left else ""), soft_wrap=True)
+        say(line + (f"  {clock(left)} left" if left else ""))
 
     def end(self) -> None:
         if self.bar is not None:

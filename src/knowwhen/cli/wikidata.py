@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import Progress, TaskID
 from typer.core import TyperGroup
 
 from knowwhen.cli.data import parse_fractions
-from knowwhen.cli.output import Json, errors, show
+from knowwhen.cli.output import Json, download_progress, errors, say, show
 from knowwhen.errors import BadRequest
+from knowwhen.text import visible
 
 if TYPE_CHECKING:
     from knowwhen.wikidata.settings import SelectionSettings
@@ -136,7 +137,7 @@ def merge(
 def _show(values: dict[str, str | int | float], out: Path, as_json: bool) -> None:
     """The datasheet's values; what should not be overlooked goes to stderr too."""
     if values["warnings"]:
-        errors.print(f"note: {values['warnings']}", soft_wrap=True)
+        say(f"note: {values['warnings']}")
     show({**values, "folder": str(out)}, as_json)
 
 
@@ -204,9 +205,8 @@ class DumpProgress:
     def bytes(self, done: int, total: int | None) -> None:
         if errors.is_terminal:
             if self._bar is None:
-                columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-                self._bar = Progress(*columns, console=errors)
-                self._task = self._bar.add_task(self._name, total=total)
+                self._bar = download_progress()
+                self._task = self._bar.add_task(visible(self._name), total=total)
                 self._bar.start()
             assert self._task is not None
             self._bar.update(self._task, completed=done)
@@ -217,7 +217,7 @@ class DumpProgress:
     def say(self, text: str) -> None:
         if self._bar is not None:
             self._bar.stop()
-        errors.print(f"{self._name}: {text}", soft_wrap=True)
+        say(f"{self._name}: {text}")
 
 
 def describe(done: int, total: int | None, seconds: float) -> str:

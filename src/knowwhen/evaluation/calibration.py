@@ -71,7 +71,7 @@ class Calibration:
             values = json.loads(path.read_text(encoding="utf-8"))
             fits = {slot: Fit(**values["questions"][slot]) for slot in SLOTS if slot in values["questions"]}
             return cls(fits, float(values["span_share"]))
-        except (ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise DamagedFile(f"cannot read {path}: {error}; delete it to ask without calibration") from error
 
 

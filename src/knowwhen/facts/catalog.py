@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import urllib.error
 import urllib.request
@@ -11,13 +10,14 @@ from dataclasses import dataclass, replace
 from http.client import HTTPException
 from pathlib import Path
 
+from knowwhen.checksums import file_sum
 from knowwhen.errors import BadRequest, DownloadFailed, UnknownDataset, did_you_mean
 from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.dates import Granularity
 from knowwhen.facts.formats import read_source
 from knowwhen.facts.formats.named import ReadOptions
 from knowwhen.facts.formats.problems import Problems
-from knowwhen.files import part_of, put_in_place
+from knowwhen.files import UNCHANGED, part_of, put_in_place, writing
 
 BUNDLED = Path(__file__).parent / "bundled"
 
@@ -158,10 +158,11 @@ def download(name: str, progress: Progress = _silent, remotes: dict[str, Remote]
     """
     check_public(name, remotes)
     folder = cache() / name
-    folder.mkdir(parents=True, exist_ok=True)
+    with writing(folder, UNCHANGED):
+        folder.mkdir(parents=True, exist_ok=True)
     for file, (address, sha256) in remotes[name].files.items():
         target = folder / file
-        if not (target.is_file() and _sha256(target) == sha256):
+        if not (target.is_file() and file_sum(target) == sha256):
             _fetch(address, target, sha256, progress)
     return folder
 
@@ -174,8 +175,8 @@ def _fetch(address: str, target: Path, sha256: str, progress: Progress) -> None:
         with urllib.request.urlopen(request, timeout=60) as answer:
             if done and answer.status != 206:  # the server sends the whole again
                 done = 0
-            length = answer.headers.get("Content-Length")
-            total = done + int(length) if length else None
+            length = answer.headers.get("Content-Length", "")
+            total = done + int(length) if length.isdecimal() and len(length) < 20 else None  # else it does not say
             with part.open("ab" if done else "wb") as out:
                 while block := answer.read(1 << 16):
                     done += out.write(block)
@@ -191,13 +192,9 @@ def _fetch(address: str, target: Path, sha256: str, progress: Progress) -> None:
             raise DownloadFailed(
                 f"download of {address} broke off at {done} of {total} bytes; the same command resumes it"
             )
-    found = _sha256(part)
+    found = file_sum(part)
     if found != sha256:
         part.unlink()
         raise DownloadFailed(f"{address} is not the expected file: SHA-256 {found[:12]}…, expected {sha256[:12]}…")
-    put_in_place(part, target)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    with writing(target, "the same command resumes it"):
+        put_in_place(part, target)

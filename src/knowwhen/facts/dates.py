@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from knowwhen.errors import BadDate
 
+YEAR_DIGITS = 12  # days of any such year fit into 64 bits; the universe has 11
 WIKIDATA_YEAR = 9  # Wikidata's precision codes: 6 millennium, 7 century, 8 decade, 9 year, 10 month, 11 day
 
 
@@ -85,6 +86,7 @@ _DATE = re.compile(
     + _ZONE
 )
 _COMPACT = re.compile(r"(?P<sign>)(?P<year>\d{4})(?P<month>\d\d)(?P<day>\d\d)")
+LONGEST = 200  # characters
 _EXPECTED = "expected YYYY, YYYY-MM, YYYY-MM-DD (## or 00 for unknown parts) or FIRST..LAST"
 
 
@@ -97,6 +99,8 @@ def parse_period(text: str, precision: int | None = None) -> Period | None:
     `precision` is Wikidata's code; below the year it widens the period (7: the century from 1901 to 2000).
     """
     text = text.strip().strip('"')
+    if len(text) > LONGEST:
+        raise BadDate(f"not a date: {text[:40]!r} …; {_EXPECTED}")
     if not text.strip("#-"):
         return None
     if ".." in text:
@@ -110,6 +114,8 @@ def parse_period(text: str, precision: int | None = None) -> Period | None:
     if not match["sign"] and len(match["year"]) > 5:
         # 20140301 is a day and was read as one; 1394582400 is no year that anyone means.
         raise BadDate(f"not a date: {text!r}; expected a sign before a year of more than 5 digits")
+    if len(match["year"]) > YEAR_DIGITS:
+        raise BadDate(f"not a date: {text[:40]!r}; expected a year of at most {YEAR_DIGITS} digits")
     first_year, last_year = _years(match["sign"], match["year"])
     if precision is not None and precision < WIKIDATA_YEAR:
         return _coarse(first_year, precision)

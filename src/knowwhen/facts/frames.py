@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,26 @@ def read_parquet(path: Path, data: bytes | None = None) -> pl.DataFrame:
         rows, width = table.select(pl.len()).collect().item(), len(table.collect_schema())
         check_unpacked(path, rows * width * CELL)
         return table.collect()
+
+
+WRITERS: dict[str, Callable[[pl.DataFrame, io.BytesIO], None]] = {
+    ".csv": lambda table, file: table.write_csv(file),
+    ".jsonl": lambda table, file: table.write_ndjson(file),
+    ".parquet": lambda table, file: table.write_parquet(file),
+}
+
+
+def table_bytes(table: pl.DataFrame, ending: str) -> memoryview:
+    """The content of a file with such an ending, one of WRITERS."""
+    content = io.BytesIO()
+    WRITERS[ending](table, content)
+    return content.getbuffer()
+
+
+def without_formulas(table: pl.DataFrame) -> pl.DataFrame:
+    """The table with ' before each text that a spreadsheet would take for a formula."""
+    text = pl.col(pl.String)
+    return table.with_columns(pl.when(text.str.contains(r"^[=+\-@\t\r]")).then("'" + text).otherwise(text).name.keep())
 
 
 def write_parquet(frame: pl.DataFrame, path: Path, **options: Any) -> None:

@@ -62,6 +62,8 @@ class Vocabulary:
         """The id of a key, or of a label that only one key has."""
         if name in self._ids:
             return self._ids[name]
+        if not is_text(name):
+            raise UnknownName(f"no {self.kind} {name!r}: it is not UTF-8 text")
         labelled = self._labelled.get(name, [])
         if len(labelled) == 1:
             return labelled[0]
@@ -109,6 +111,11 @@ class Vocabulary:
             if label is not None:
                 by_label.setdefault(label, []).append(i)
         return by_label
+
+
+def is_text(name: str) -> bool:
+    """Whether a text can be written: bytes that are not UTF-8 come as halves of characters, which cannot."""
+    return not any("\ud800" <= character <= "\udfff" for character in name)
 
 
 def numbered_names(names: pl.Series, slots: int = SLOTS) -> tuple[pl.Series, Ints]:

@@ -1,7 +1,7 @@
 """Figures from values of a run and of questions; each is a matplotlib Figure, made without a display."""
 
 from knowwhen.plotting.answers import answers_figure, times_figure
-from knowwhen.plotting.figures import save
+from knowwhen.plotting.figures import check_figure, save
 from knowwhen.plotting.plot import plot
 from knowwhen.plotting.reliability import reliability_figure
 from knowwhen.plotting.timeline import timeline_figure
@@ -10,6 +10,7 @@ from knowwhen.plotting.training import training_figure
 
 __all__ = [
     "answers_figure",
+    "check_figure",
     "plot",
     "reliability_figure",
     "save",

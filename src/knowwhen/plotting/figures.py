@@ -6,14 +6,16 @@ No pyplot: a figure is a value, made and saved without a display and without glo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from knowwhen.errors import BadRequest, DiskError, MissingExtra
+from knowwhen.errors import BadRequest, MissingExtra
 from knowwhen.facts.dates import civil, day_number, parse_period
+from knowwhen.files import UNCHANGED, check_target, write_whole, writing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -184,13 +186,25 @@ def save(figure: Figure, path: str | Path) -> Path:
     import matplotlib
 
     path = Path(path)
+    check_ending(path)
+    undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix.lower(), {})
+    content = BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": "knowwhen"}):
+        figure.savefig(content, format=path.suffix.lower()[1:], dpi=160, metadata=undated)
+    with writing(path, UNCHANGED):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, content.getbuffer())
+    return path
+
+
+def check_figure(path: Path) -> None:
+    """An error before the work, where a figure cannot be written there."""
+    check_ending(path)
+    with writing(path, UNCHANGED):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    check_target(path)
+
+
+def check_ending(path: Path) -> None:
     if path.suffix.lower() not in ENDINGS:
         raise BadRequest(f"cannot write a figure to {str(path)!r}; expected a name that ends in {', '.join(ENDINGS)}")
-    undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix.lower(), {})
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with matplotlib.rc_context({"svg.hashsalt": "knowwhen"}):
-            figure.savefig(path, dpi=160, metadata=undated)
-    except OSError as error:
-        raise DiskError(f"cannot write {path}: {error.strerror or error}") from error
-    return path

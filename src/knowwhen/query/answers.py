@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from knowwhen.drawable import Drawable
 from knowwhen.evaluation.questions import Floats, Slot
 from knowwhen.query.explain import Explanation, FactShare
-from knowwhen.text import table
+from knowwhen.text import table, visible
 
 Span = tuple[str | None, str | None]
 """Begin and end as dates, None where unknown."""
@@ -98,7 +98,7 @@ class Answers(Drawable, Sequence[Answer]):
 
     def __str__(self) -> str:
         if not self.rows:
-            return f"({self.question})\nno answers are left"
+            return f"({visible(self.question)})\nno answers are left"
         head, *rows = self._cells()
         number = len(str(len(rows)))
         heading, *lines = table(
@@ -107,7 +107,7 @@ class Answers(Drawable, Sequence[Answer]):
         )
         reasons = reason_lines([row.reasons for row in self.rows], " " * (number + 4))
         lines = [line for answer, why in zip(lines, reasons, strict=True) for line in (answer, *why)]
-        return "\n".join([f"({self.question})", heading, *lines, *self._foot()])
+        return "\n".join([f"({visible(self.question)})", heading, *lines, *self._foot()])
 
     def _repr_html_(self) -> str:
         return _html(self.question, self._cells(), "; ".join(self._foot()), [row.reasons for row in self.rows])
@@ -191,7 +191,7 @@ class TimeAnswers(Drawable, Sequence[TimeSpan]):
         return pl.DataFrame({"time": self.times, "score": self.scores, "probability": self.probabilities})
 
     def __str__(self) -> str:
-        lines = [f"({self.question})", *sparkline(self.times, self.probabilities), *table(self._cells())]
+        lines = [f"({visible(self.question)})", *sparkline(self.times, self.probabilities), *table(self._cells())]
         lines += [f"most probable: {self.best}; known: {self._known()}"]
         if self.reasons:
             lines += [_why(self.reasons), *reason_lines([self.reasons], "    ")[0]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any, Literal
 
 from knowwhen.evaluation import Metrics, PairCounts, Protocol, evaluate
 from knowwhen.facts.catalog import load
+from knowwhen.training.notes import read_lines
 from knowwhen.training.session import TrainingProgress
 from knowwhen.tuning.space import Point, point_of
 from knowwhen.tuning.study import train_point
@@ -81,12 +81,12 @@ def train_and_evaluate(experiment: Experiment, folder: Path, progress: TrainingP
     trained = train_point(experiment.data, experiment.recipe, experiment.overrides, folder, progress)
     metrics = trained.evaluate("test", protocol=Protocol(directions=experiment.directions))
     asks_times = experiment.asks_times and trained.model.temporal
-    info, timing = trained.info(), (folder / "timing.jsonl").read_text(encoding="utf-8")
+    info, timing = trained.info(), read_lines(folder / "timing.jsonl")
     return Measured(
         valid_mrr=info["best_valid_mrr"],
         test=_scores(metrics) | {"times": trained.evaluate_times("test").to_dict() if asks_times else None},
         **{name: info[name] for name in ("rank", "parameters", "epochs")},
-        minutes=round(sum(json.loads(line)["seconds"] for line in timing.splitlines()) / 60, 2),
+        minutes=round(sum(record.get("seconds", 0) for record in timing) / 60, 2),
         settings={"recipe": experiment.recipe, **point_of(trained.config)},
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from knowwhen.errors import BadRequest, did_you_mean
+from knowwhen.files import UNCHANGED, write_whole, writing
 from knowwhen.reproduction.link_prediction import EVIDENCE, PARAMS, STDDEV, TABLE2
 from knowwhen.reproduction.penalties import FIGURE1, TABLE3
 from knowwhen.reproduction.results import Result
@@ -26,10 +27,10 @@ def table_named(name: str) -> Table:
 
 def write_page(results: Sequence[Result], path: Path) -> None:
     """Writes the page of results, with figures beside it."""
-    path.write_text(results_page(results), encoding="utf-8")  # figures may fail, this is kept
     figures = {name: f"results-{name}.svg" for name, table in TABLES.items() if table.figure}
     drawn = {n: f for n, f in figures.items() if TABLES[n].draw(results, TABLES[n].datasets[0], path.parent / f)}
-    path.write_text(results_page(results, drawn), encoding="utf-8")
+    with writing(path, UNCHANGED):
+        write_whole(path, results_page(results, drawn).encode())
 
 
 def results_page(results: Sequence[Result], figures: Mapping[str, str] | None = None) -> str:

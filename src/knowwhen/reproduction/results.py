@@ -10,8 +10,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from knowwhen.errors import RunError
-from knowwhen.files import write_whole
+from knowwhen.errors import DamagedFile, RunError
+from knowwhen.files import write_whole, writing
+from knowwhen.limits import physical_bytes
 from knowwhen.reproduction.experiments import Entry, Experiment, Measured
 from knowwhen.training.session import TrainingProgress
 from knowwhen.tuning.study import Trial, check_point
@@ -45,8 +46,9 @@ def run(experiment: Experiment, runs: Path, progress: TrainingProgress | None = 
         commit=_commit(),
         machine=_machine(),
     )
-    folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / FILE, (json.dumps(result.to_dict(), indent=1) + "\n").encode())
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(folder / FILE, (json.dumps(result.to_dict(), indent=1) + "\n").encode())
     return result
 
 
@@ -55,8 +57,11 @@ def read(folder: Path) -> Result | None:
     path = folder / FILE
     if not path.is_file():
         return None
-    values = json.loads(path.read_text(encoding="utf-8"))
-    if {"folder", *values} != {field.name for field in fields(Result)}:
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise DamagedFile(f"cannot read {path}: {error}; delete it, and its run is measured again") from error
+    if not isinstance(values, dict) or {"folder", *values} != {field.name for field in fields(Result)}:
         raise RunError(f"{path} is of an earlier version; delete it, and its run is measured again without training")
     return Result(**values | {"folder": folder, "tried": tuple(values["tried"])})
 
@@ -73,8 +78,7 @@ def those(results: Sequence[Result], **wanted: object) -> list[Result]:
 
 
 def _machine() -> str:
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return f"{os.cpu_count() or 1} cores, {round(memory / 2**30)} GB"
+    return f"{os.cpu_count() or 1} cores, {round(physical_bytes() / 2**30)} GB"
 
 
 def _commit() -> str:

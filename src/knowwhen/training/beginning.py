@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+import torch
+
 from knowwhen.errors import BadRequest, RunError
 from knowwhen.facts.catalog import load
 from knowwhen.facts.dataset import Dataset
-from knowwhen.models import model_named
+from knowwhen.limits import physical_bytes
+from knowwhen.models import Sizes, build, model_named
 from knowwhen.training.config import Config, read_config
 from knowwhen.training.run import RunFolder
 from knowwhen.training.sampled import negatives_for
@@ -58,8 +61,26 @@ def begin(
     return dataset, wanted
 
 
+def check_memory(config: Config, dataset: Dataset) -> None:
+    """An error where weights, gradients and the optimizer's sums could never fit into this machine."""
+    with torch.device("meta"):  # shapes alone
+        try:
+            model = build(config.specification(Sizes.of(dataset, config.model.undated == "own")))
+        except (RuntimeError, NotImplementedError, OverflowError, TypeError) as error:
+            if "numel" in str(error) or "overflow" in str(error).lower():
+                raise BadRequest("the model is larger than any machine; choose a smaller model.rank") from error
+            return  # a model of one's own that needs values
+    needed, there = 3 * sum(parameter.nbytes for parameter in model.parameters()), physical_bytes()
+    if there and needed > there and config.training.device == "cpu":
+        raise BadRequest(
+            f"training this model takes {needed / 1e9:,.0f} GB and this machine has {there / 1e9:,.0f}; "
+            "choose a smaller model.rank"
+        )
+
+
 def check_fits(config: Config, dataset: Dataset) -> None:
     """An error before anything is written, where settings do not go with the machine or the data."""
     check_device(config.training.device)
+    check_memory(config, dataset)
     if config.objective.sampling != "none":
         negatives_for(len(dataset.entities), config.objective.negatives)

@@ -283,7 +283,7 @@ def _read_toml(source: str | Path) -> dict[str, Any]:
         raise BadRequest(f"no recipe or file {str(source)!r}{did_you_mean(str(source), recipes())}")
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise BadRequest(f"cannot read {path}: {error}") from error
 
 
@@ -294,7 +294,7 @@ def parse_override(text: str) -> tuple[str, object]:
         raise BadRequest(f"--set {text!r} is not of the form section.key=value, such as model.rank=64")
     try:
         return name.strip(), tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return name.strip(), value.strip()
 
 
@@ -316,7 +316,7 @@ def full_name(name: str) -> str:
 def _explain(problem: Any, model: str) -> str:
     name = ".".join(str(part) for part in problem["loc"])
     if not name:  # of several settings together
-        return str(problem["ctx"]["error"])
+        return str(problem.get("ctx", {}).get("error", problem["msg"]))
     if problem["type"] == "extra_forbidden":
         names = settings(model)
         sections = {part for full in names for part in (full.partition(".")[0], full.rpartition(".")[0])}

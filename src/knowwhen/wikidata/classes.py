@@ -9,7 +9,7 @@ from pathlib import Path
 
 from knowwhen.errors import BadRequest
 
-_LINE = re.compile(r"Q([1-9]\d*)(?:\s+(.*))?")
+_LINE = re.compile(r"Q([1-9]\d{0,15})(?:\s+(.*))?")
 
 
 def dropped_by_default() -> dict[int, str]:
@@ -26,10 +26,17 @@ def read_classes(names: Sequence[str], option: str) -> dict[int, str]:
         if match:
             classes[int(match[1])] = match[2] or ""
         elif Path(name).is_file():
-            classes |= _read_list(Path(name).read_text(encoding="utf-8"), name)
+            classes |= _read_list(_read_text(Path(name)), name)
         else:
             raise BadRequest(f"{option} {name!r} is neither a Q number such as Q13442814 nor a file with one a line")
     return classes
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadRequest(f"cannot read {path}: {error}; expected a Q number a line") from error
 
 
 def _read_list(text: str, name: str) -> dict[int, str]:

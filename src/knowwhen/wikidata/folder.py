@@ -7,7 +7,8 @@ from pathlib import Path
 import polars as pl
 
 from knowwhen.facts.formats.named import SPLITS
-from knowwhen.wikidata.selection import Selection, quoted
+from knowwhen.facts.frames import write_parquet
+from knowwhen.wikidata.selection import Selection, literal, quoted
 from knowwhen.wikidata.splitting import Fact, HeldOut
 
 _FACTS = {"s": pl.Int64, "p": pl.Int64, "o": pl.Int64, "b": pl.Int64, "e": pl.Int64}
@@ -73,8 +74,8 @@ def sizes(selection: Selection, held: HeldOut) -> dict[str, str | int]:
 
 def _make_table(selection: Selection, name: str, facts: list[Fact]) -> None:
     table = selection.folder / f"{name}.parquet"
-    pl.DataFrame(facts, schema=_FACTS, orient="row").write_parquet(table)
-    selection.sql.execute(f"CREATE TABLE {name} AS SELECT * FROM read_parquet('{quoted(table)}')")
+    write_parquet(pl.DataFrame(facts, schema=_FACTS, orient="row"), table)
+    selection.sql.execute(f"CREATE TABLE {name} AS SELECT * FROM read_parquet('{literal(table)}')")
 
 
 def _copy(selection: Selection, query: str, path: Path) -> None:

@@ -8,6 +8,17 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct, field
 
+LARGEST = (1 << 53) - 1  # number of an item or property; Wikidata's are below 10^9
+
+
+def number_of(id: str, kind: str) -> int | None:
+    """76 of Q76, None for what is no such number."""
+    digits = id[1:]
+    if id[:1] != kind or not (digits.isascii() and digits.isdecimal()) or len(digits) > 16:
+        return None
+    number = int(digits)
+    return number if number <= LARGEST else None
+
 
 class Value(Struct, gc=False):
     """The fields of an item or of a time; None where what a statement says has no such field."""
@@ -23,8 +34,8 @@ class Value(Struct, gc=False):
     def item(self) -> int | None:
         """76 for Q76, None for what is no item; a dump has the number, the id or both."""
         if self.numeric_id is not None:
-            return self.numeric_id if self.entity_type == "item" else None
-        return int(self.id[1:]) if self.id and self.id[0] == "Q" and self.id[1:].isdecimal() else None
+            return self.numeric_id if self.entity_type == "item" and 0 < self.numeric_id <= LARGEST else None
+        return number_of(self.id, "Q") if self.id else None
 
 
 class DataValue(Struct, gc=False):

@@ -11,9 +11,10 @@ from typing import Protocol
 
 import duckdb
 
-from knowwhen.errors import BadInput
+from knowwhen import checksums
+from knowwhen.errors import BadInput, DamagedFile
 from knowwhen.facts.formats.folder import DATASHEET, write_sheet
-from knowwhen.files import check_new, whole_folder, writing
+from knowwhen.files import check_new, remove, whole_folder, write_whole, writing
 from knowwhen.wikidata.classes import dropped_by_default
 from knowwhen.wikidata.datasheet import Sheet
 from knowwhen.wikidata.extraction import cores, extract
@@ -41,7 +42,8 @@ def make(
     check_new(out)
     part = extract(source, parts_folder(out), extraction, reporter.bytes)
     sheet = merge([part], out, selection, reporter)
-    shutil.rmtree(part.folder)
+    with writing(part.folder, "delete it"):
+        remove(part.folder)
     return sheet
 
 
@@ -73,7 +75,8 @@ def merge(parts: Sequence[Part], out: Path, settings: SelectionSettings, reporte
             selection.close()
             shutil.rmtree(work)
         write_sheet(whole / DATASHEET, sheet.values())
-        (whole / "DATASHEET.md").write_text(sheet.markdown(), encoding="utf-8")
+        write_whole(whole / "DATASHEET.md", sheet.markdown().encode())
+        checksums.seal(whole)
     return sheet
 
 
@@ -103,5 +106,7 @@ def _database_errors() -> Iterator[None]:
         reason = str(error).splitlines()[0]
         on_disk = (duckdb.IOException, duckdb.OutOfMemoryException)  # the second: no room to spill to
         if not isinstance(error, on_disk) and "No space left" not in reason:
-            raise
+            raise DamagedFile(
+                f"cannot read what was extracted: {reason}; delete the folder of parts, then {AGAIN}"
+            ) from error
         raise OSError(reason) from error

@@ -14,13 +14,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict
 
-from knowwhen.errors import BadRequest
+from knowwhen.errors import BadRequest, DamagedFile
+from knowwhen.facts.frames import write_parquet
 from knowwhen.files import write_whole
 
 AGAIN = "once there is room the same command goes on"
@@ -81,9 +82,8 @@ class Part:
 
     def add(self, window: int, facts: pl.DataFrame, labels: pl.DataFrame, counts: Counter[str]) -> None:
         for name, frame in (("facts", facts), ("labels", labels)):
-            content = BytesIO()
-            frame.write_parquet(content, compression="zstd", statistics=False)
-            write_whole(self.folder / f"{window:08}.{name}.parquet", content.getbuffer())
+            path = self.folder / f"{window:08}.{name}.parquet"
+            write_parquet(frame, path, compression="zstd", statistics=False)
         write_whole(self.folder / f"{window:08}.json", json.dumps(counts).encode())
 
     def finish(self, damage: str) -> None:
@@ -96,12 +96,12 @@ class Part:
 
     @property
     def damage(self) -> str:
-        return str(json.loads((self.folder / "finished.json").read_bytes())["damage"])
+        return str(_read(self.folder / "finished.json").get("damage", ""))
 
     def counts(self) -> Counter[str]:
         total: Counter[str] = Counter()
         for path in self._windows():
-            total.update(json.loads(path.read_bytes()))
+            total.update(_read(path))
         return total
 
     def files(self, kind: str) -> list[Path]:
@@ -110,6 +110,13 @@ class Part:
 
     def _windows(self) -> list[Path]:
         return sorted(path for path in self.folder.glob("*.json") if path.stem.isdecimal())
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_bytes()))
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise DamagedFile(f"cannot read {path}: {error}; delete {path.parent}, and it is made again") from error
 
 
 def check_complete(parts: Sequence[Part]) -> None:

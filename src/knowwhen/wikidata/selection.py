@@ -6,6 +6,7 @@ until none is left. That leaves the largest set in which all are frequent enough
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import polars as pl
 
 from knowwhen.errors import BadInput
 from knowwhen.facts.dates import Granularity
+from knowwhen.facts.frames import write_parquet
 from knowwhen.wikidata.parts import Part
 
 INSTANCE_OF, SUBCLASS_OF = 31, 279
@@ -47,7 +49,7 @@ class Selection:
     def read(self, parts: Sequence[Part]) -> None:
         """`extracted_facts` and `extracted_labels`, views of the files."""
         for name in ("facts", "labels"):
-            paths = ", ".join(f"'{quoted(path)}'" for part in parts for path in part.files(name))
+            paths = ", ".join(f"'{literal(path)}'" for part in parts for path in part.files(name))
             if not paths:
                 raise BadInput(
                     "the dump holds no line at all; expected one JSON object a line, as Wikidata writes them"
@@ -63,8 +65,8 @@ class Selection:
         dates = [str(granularity.period(position)) for position in positions]
         table = self.folder / "times.parquet"
         schema = {"day": pl.Int64, "position": pl.Int64, "date": pl.String}
-        pl.DataFrame({"day": days, "position": positions, "date": dates}, schema=schema).write_parquet(table)
-        self.sql.execute(f"CREATE TABLE times AS SELECT * FROM read_parquet('{quoted(table)}')")
+        write_parquet(pl.DataFrame({"day": days, "position": positions, "date": dates}, schema=schema), table)
+        self.sql.execute(f"CREATE TABLE times AS SELECT * FROM read_parquet('{literal(table)}')")
 
     def drop_classes(self, drop: Iterable[int], keep: Iterable[int]) -> None:
         """`facts`: those without instances of dropped classes; with one of a kept class, if there are such classes."""
@@ -134,6 +136,11 @@ class Selection:
         self.sql.execute("DROP TABLE facts")
         self.sql.execute("ALTER TABLE fewer RENAME TO facts")
         return by_predicate, before - by_predicate - self.count("SELECT count(*) FROM facts")
+
+
+def literal(path: Path) -> str:
+    """A path to read, in which nothing is a pattern."""
+    return re.sub(r"([*?\[])", r"[\1]", quoted(path))
 
 
 def quoted(path: Path) -> str:

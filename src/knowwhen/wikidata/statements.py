@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import polars as pl
 
-from knowwhen.wikidata.lines import Claims, Entity, Statement, Times, Value
+from knowwhen.wikidata.lines import Claims, Entity, Statement, Times, Value, number_of
 from knowwhen.wikidata.times import NO_VALUE, Span, spans
 
 FACTS = {"subject": pl.Int64, "predicate": pl.Int64, "object": pl.Int64, "begin": pl.Int64, "end": pl.Int64}
@@ -29,7 +29,9 @@ class Extract:
         if kind is None:
             self.counts["entities_of_other_kinds"] += 1
             return
-        number = int(entity.id.removeprefix(kind))
+        number = number_of(entity.id, kind)
+        if number is None:
+            raise ValueError(f"not the id of an entity: {entity.id[:40]!r}")
         if entity.label is not None:
             self.labels.append((kind, number, entity.label))
         if kind == "P":
@@ -83,7 +85,7 @@ class Extract:
 @lru_cache(maxsize=1 << 16)  # Wikidata has some 13,000
 def _predicate_number(key: str) -> int | None:
     """31 for P31, None for what is no predicate."""
-    return int(key[1:]) if key[:1] == "P" and key[1:].isdecimal() else None
+    return number_of(key, "P")
 
 
 def _why_not(statement: Statement) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -108,7 +109,7 @@ def read_time(time: str, precision: float | None, calendar: str) -> tuple[Period
     month, a month that no year has for the year. A Julian day becomes the Gregorian one; Julian months and years stay
     as written.
     """
-    code = DAY if precision is None else int(precision)
+    code = DAY if precision is None or not math.isfinite(precision) else int(precision)
     if code < MILLENNIUM:
         return None, "times_coarser_than_a_millennium"
     is_julian = code >= DAY and calendar.endswith(JULIAN)
@@ -131,7 +132,7 @@ def _before_christ(time: str, precision: int) -> Period | None:
     return Period.of_years(-furthest, -max(nearest, 1))
 
 
-_DATE = re.compile(r"([+-])(\d+)-(\d\d)-(\d\d)(?:T.*)?")
+_DATE = re.compile(r"([+-])(\d{1,12})-(\d\d)-(\d\d)(?:T.*)?")
 
 
 def _gregorian(time: str) -> str:

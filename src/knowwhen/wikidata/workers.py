@@ -144,6 +144,6 @@ def extract_lines(buffer: mmap.mmap, start: int, stop: int, parser: Parser) -> E
         extract.counts["lines"] += 1
         try:
             extract.add(parser.parse(line))
-        except (msgspec.DecodeError, ValueError):
+        except (msgspec.DecodeError, ValueError, RecursionError):
             extract.counts["bad_lines"] += 1
     return extract

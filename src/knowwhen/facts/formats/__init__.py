@@ -19,6 +19,7 @@ from knowwhen.facts.formats.tables import Tables
 class Format(Protocol):
     name: str
     about: str
+    is_folder: bool  # and never a single file
 
     def matches(self, path: Path) -> bool: ...
 
@@ -36,4 +37,6 @@ def read_source(path: Path, format: str | None, options: ReadOptions, problems: 
     if chosen is None:
         known = "; ".join(f"{f.name}: {f.about}" for f in FORMATS.values())
         raise BadInput(f"no facts found in {path}; the formats are: {known}")
+    if chosen.is_folder and not path.is_dir():
+        raise BadInput(f"{path} is a file, and the format {chosen.name} is that of a folder; expected a folder")
     return chosen.read(path, options, problems)

@@ -19,6 +19,7 @@ class Benchmark(ABC):
 
     name: str
     about: str
+    is_folder = True
     granularity: Granularity
     columns: list[str]
     widths: tuple[int, ...] = ()

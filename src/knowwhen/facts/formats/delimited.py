@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from collections.abc import Collection, Iterable
+import zlib
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,24 +16,37 @@ import zstandard
 
 from knowwhen.errors import BadInput
 from knowwhen.facts.formats.problems import Problem, Problems
+from knowwhen.facts.frames import FOREIGN, check_regular
+from knowwhen.limits import check_unpacked
 
 COMPRESSED = (".gz", ".zst")
 BLOCK = 1 << 18  # bytes
+READ = 8 << 20  # bytes unpacked at once
 
 
 def read_bytes(path: Path) -> bytes:
     """The content of a file, decompressed when it ends in .gz or .zst; an empty file is an error."""
+    check_regular(path)
     try:
-        data = path.read_bytes()
-        if path.suffix == ".gz":
-            data = gzip.decompress(data)
-        elif path.suffix == ".zst":
-            data = zstandard.ZstdDecompressor().stream_reader(data).read()
-    except (OSError, EOFError, zstandard.ZstdError) as error:
-        raise BadInput(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+        data = _unpacked(path)
+    except (OSError, EOFError, MemoryError, zlib.error, zstandard.ZstdError) as error:
+        raise BadInput(f"cannot read {path}: {getattr(error, 'strerror', None) or error or 'no memory'}") from error
     if not data or data.isspace():  # not data.strip(), without a copy
         raise BadInput(f"{path} is empty, expected a fact on each line")
     return data.removeprefix(b"\xef\xbb\xbf")
+
+
+def _unpacked(path: Path) -> bytes:
+    """The content of a file, unpacked, if it is not too much."""
+    if path.suffix not in COMPRESSED:
+        return path.read_bytes()
+    blocks, size = [], 0
+    with gzip.open(path) if path.suffix == ".gz" else zstandard.open(path) as file:
+        while block := file.read(READ):
+            size += len(block)
+            check_unpacked(path, size)
+            blocks.append(block)
+    return b"".join(blocks)
 
 
 def read_delimited(
@@ -49,6 +63,8 @@ def read_delimited(
     `widths` are the numbers of fields a row may have (all columns when left out); missing ones become null.
     """
     data = read_bytes(path)
+    if b"\n" not in data:
+        data = data.replace(b"\r", b"\n")  # lines as they ended long ago
     if columns is None:
         columns, data = _split_header(data, path, separator, quote)
         first_line = 2
@@ -67,7 +83,11 @@ def _split_header(data: bytes, path: Path, separator: str, quote: str | None) ->
         line = header.decode().rstrip("\r")
     except UnicodeDecodeError as error:
         raise BadInput(f"{path}:1: the header is not UTF-8 text") from error
-    return next(_csv_rows([line], separator, quote)), rest
+    columns = next(_csv_rows([line], separator, quote))
+    twice = next((name for i, name in enumerate(columns) if name in columns[:i]), None)
+    if twice is not None:
+        raise BadInput(f"{path}:1: two columns are called {twice!r}; rename one of them")
+    return columns, rest
 
 
 def _read_regular(
@@ -84,7 +104,7 @@ def _read_regular(
             schema=dict.fromkeys(columns, pl.String),
             empty_string_is_null=ragged,
         )
-    except pl.exceptions.PolarsError:  # too many fields, or bytes that are not UTF-8
+    except FOREIGN:  # too many fields, or bytes that are not UTF-8
         return None
     if count(data, "\n") + (not data.endswith(b"\n")) != len(rows):  # blank lines, or newlines inside quotes
         return None
@@ -118,7 +138,7 @@ def _read_irregular(
     # Undecodable bytes come through as lone surrogates, so that the row they are in can be named.
     reader = _csv_rows(io.StringIO(data.decode(errors="surrogateescape"), newline=""), separator, quote)
     line = first_line
-    for row in reader:
+    for row in _named(reader, path, first_line):
         here, line = line, first_line + reader.line_num
         if not row:
             continue
@@ -134,6 +154,14 @@ def _read_irregular(
             lines.append(here)
     frame = pl.DataFrame(fields, schema=dict.fromkeys(columns, pl.String), orient="row")
     return frame.with_columns(line=pl.Series(lines, dtype=pl.Int64))
+
+
+def _named(reader: Any, path: Path, first_line: int) -> Iterator[list[str]]:
+    """The rows, and the line where `csv` can read no more."""
+    try:
+        yield from reader
+    except csv.Error as error:
+        raise BadInput(f"{path}:{first_line + reader.line_num}: cannot read on: {error}") from error
 
 
 def count(data: bytes, character: str) -> int:

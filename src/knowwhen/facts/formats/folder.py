@@ -26,6 +26,7 @@ ABOUT = ("description", "licence", "sources")
 class Folder:
     name = "folder"
     about = "a dataset folder of knowwhen: dataset.toml and train, valid, test as Parquet (or any table)"
+    is_folder = True
 
     def matches(self, path: Path) -> bool:
         return (path / DATASHEET).exists() or (path / SUMS).exists()

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from knowwhen.errors import BadFacts
+from knowwhen.files import write_whole, writing
+from knowwhen.text import visible
 
 LIMIT = 20
 
@@ -46,5 +48,9 @@ class Problems:
     def write(self, path: Path) -> None:
         """The rejects file: each bad row with its place and reason, tab-separated."""
         lines = ["file\tline\tcolumn\tfound\texpected\trow"]
-        lines += ["\t".join([p.file, str(p.line), p.column, p.found, p.expected, *p.row]) for p in self.found]
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        for p in self.found:
+            lines.append(
+                "\t".join(visible(cell) for cell in (p.file, str(p.line), p.column, p.found, p.expected, *p.row))
+            )
+        with writing(path, "name another file with --rejects"):
+            write_whole(path, ("\n".join(lines) + "\n").encode())

@@ -19,7 +19,8 @@ from knowwhen.facts.formats.named import (
     check_names_and_times,
 )
 from knowwhen.facts.formats.problems import Problem, Problems
-from knowwhen.facts.frames import read_parquet
+from knowwhen.facts.frames import FOREIGN, read_parquet, reading
+from knowwhen.facts.vocabulary import is_text
 
 ENDINGS = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".parquet")
 
@@ -38,12 +39,13 @@ NO_TIME = ("", "null", "none", "nan", "nat", "na", "n/a")  # texts that tables u
 class Tables:
     name = "table"
     about = "CSV, TSV, JSON lines or Parquet with a header, one file or train/valid/test in a folder"
+    is_folder = False
 
     def matches(self, path: Path) -> bool:
         return ending(path) in ENDINGS or (path.is_dir() and bool(tables_in(path)))
 
     def read(self, path: Path, options: ReadOptions, problems: Problems) -> NamedDataset:
-        if path.is_file():
+        if not path.is_dir():
             return NamedDataset({"": read_table(path, options, problems)}, name=stem(path))
         files = tables_in(path)
         if len(files) == 1 and not set(files) & set(SPLITS):
@@ -92,11 +94,12 @@ def read_table(path: Path, options: ReadOptions, problems: Problems) -> NamedFac
         quote = '"' if separator == "," else None
         rows = read_delimited(path, names, problems, separator=separator, quote=quote)
     columns = choose_columns([c for c in rows.columns if c != "line"], options.columns, path)
-    chosen = rows.select(
-        *(_text(rows[columns[name]]).alias(name) for name in NAMES),
-        *(_time(rows, columns.get(name) or columns.get("time")).alias(name) for name in TIMES),
-        "line",
-    )
+    with reading(path, "facts"):
+        chosen = rows.select(
+            *(_text(rows[columns[name]]).alias(name) for name in NAMES),
+            *(_time(rows, columns.get(name) or columns.get("time")).alias(name) for name in TIMES),
+            "line",
+        )
     return check_names_and_times(chosen, path, problems)
 
 
@@ -148,7 +151,7 @@ def _read_json_lines(path: Path, problems: Problems) -> pl.DataFrame:
         rows = pl.read_ndjson(data, infer_schema_length=None)
         if len(rows) == count(data, "\n") + (not data.endswith(b"\n")):
             return rows.with_columns(line=pl.int_range(1, len(rows) + 1, dtype=pl.Int64))
-    except pl.exceptions.PolarsError:
+    except FOREIGN:
         pass
     records = []
     for line, text in enumerate(data.split(b"\n"), start=1):
@@ -156,14 +159,18 @@ def _read_json_lines(path: Path, problems: Problems) -> pl.DataFrame:
             continue
         try:
             record = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             record = None
-        if isinstance(record, dict):
+        if isinstance(record, dict) and is_text(text.decode(errors="ignore") + json.dumps(record, ensure_ascii=False)):
             records.append({**{key: _json_text(value) for key, value in record.items()}, "line": line})
         else:
             shown = text.decode(errors="backslashreplace")
             problems.add(Problem(str(path), line, "line", repr(shown[:80]), "one JSON object", (shown,)))
-    return pl.DataFrame(records, infer_schema_length=None)
+    if not records:
+        problems.finish()
+        raise BadInput(f"{path} has no JSON object in any line")
+    with reading(path, "JSON lines"):
+        return pl.DataFrame(records, infer_schema_length=None)
 
 
 def _json_text(value: object) -> str | None:
@@ -174,6 +181,8 @@ def _text(column: pl.Series) -> pl.Series:
     """A column as text: years stored as numbers lose their .0, dates become ISO."""
     if column.dtype.is_float() and (column.drop_nulls().drop_nans() % 1 == 0).all():
         column = column.fill_nan(None).cast(pl.Int64)
+    if column.dtype.is_nested() or column.dtype == pl.Object:
+        raise BadInput(f"the column {column.name!r} is of type {column.dtype}; expected text, numbers or dates")
     return column.cast(pl.String)
 
 
