@@ -70,6 +70,8 @@ class Forks:
 
 def serve() -> None:
     """Forks once for each request on standard input."""
+    import torch._dynamo  # noqa: F401 - the first optimizer imports it, in two seconds
+
     import knowwhen.cli.batch
     import knowwhen.cli.main
     import knowwhen.plotting.drawn
