@@ -13,9 +13,10 @@ from typer.testing import CliRunner
 
 import knowwhen as kw
 from knowwhen.cli.main import app
-from knowwhen.errors import BadInput, BadRequest, UnknownName
+from knowwhen.errors import BadInput, BadRequest, RunError, UnknownName
 from knowwhen.facts.additions import extended
 from knowwhen.facts.table import Facts
+from knowwhen.files import locked
 from knowwhen.models import MODELS, Background, Sizes, Specification, build
 from knowwhen.models.growing import grown, place_unseen
 
@@ -191,3 +192,15 @@ def test_facts_are_taken_back_by_deleting_their_folder(trained, news, tmp_path):
     kw.open(tmp_path / "model").add(news)
     assert sorted(folder.name for folder in (tmp_path / "model" / "added").iterdir()) == ["0001.old", "0002", "0003"]
     assert kw.open(tmp_path / "model").info()["added_facts"] == 6
+
+
+def test_two_do_not_add_at_once(trained, news, tmp_path):
+    trained.save(tmp_path / "model")
+    model = kw.open(tmp_path / "model")
+    added = tmp_path / "model" / "added"
+    added.mkdir()
+    busy = pytest.raises(RunError, match=r"another process is adding facts to .*wait for it")
+    with locked(added / ".lock", RunError("busy"), passing=True), busy:
+        model.add(news)
+    model.add(news)
+    assert [folder.name for folder in added.iterdir()] == ["0001"]

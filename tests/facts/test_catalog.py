@@ -15,14 +15,17 @@ SHA256 = hashlib.sha256(TRAIN).hexdigest()
 
 
 class Server(BaseHTTPRequestHandler):
-    """Serves TRAIN at /train, with ranges; /cut breaks off half way, /whole ignores ranges, all else is 404."""
+    """Serves TRAIN at /train, with ranges; /cut breaks off half way, /whole ignores ranges, /odd has no length.
+
+    All else is 404.
+    """
 
     asked: list[tuple[str, str | None]] = []
 
     def do_GET(self):
         wanted = self.headers.get("Range")
         self.asked.append((self.path, wanted))
-        if self.path not in ("/train", "/cut", "/whole"):
+        if self.path not in ("/train", "/cut", "/whole", "/odd"):
             self.send_error(404)
             return
         start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and self.path != "/whole" else 0
@@ -30,7 +33,7 @@ class Server(BaseHTTPRequestHandler):
             self.send_error(416)
             return
         self.send_response(206 if start else 200)
-        self.send_header("Content-Length", str(len(TRAIN) - start))
+        self.send_header("Content-Length", "many" if self.path == "/odd" else str(len(TRAIN) - start))
         self.end_headers()
         body = TRAIN[start:]
         self.wfile.write(body[: len(body) // 2] if self.path == "/cut" and not start else body)
@@ -72,6 +75,12 @@ def test_a_cut_connection_resumes(address, then):
     download("mini", remotes=remote(address + then))
     assert (cache() / "mini" / "train.txt").read_bytes() == TRAIN
     assert Server.asked[-1] == (then, f"bytes={len(TRAIN) // 2}-")
+
+
+def test_a_length_that_is_no_number_is_not_believed(address):
+    seen = []
+    download("mini", lambda *step: seen.append(step), remote(f"{address}/odd"))
+    assert seen[-1] == ("train.txt", len(TRAIN), None)
 
 
 def test_a_part_that_is_already_whole_is_taken(address):
