@@ -15,7 +15,7 @@ from knowwhen.errors import DamagedFile
 from knowwhen.files import PART, remove, write_whole
 
 FILE = "SHA256SUMS"
-_LINE = re.compile(r"([0-9a-f]{64})  ([^\n]+)")
+_LINE = re.compile(r"([0-9a-f]{64})  ([^\0\n]{1,200})")
 
 
 def seal(folder: Path, but: Collection[str] = ()) -> None:

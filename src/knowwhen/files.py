@@ -77,7 +77,8 @@ def check_target(path: Path) -> None:
 
 
 def check_new(folder: Path) -> None:
-    """An error unless a folder is yet to be made, or empty."""
+    """An error unless a folder is yet to be made, or empty; what killed processes left beside it is swept up."""
+    sweep_folders(folder.parent)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise BadRequest(f"{folder} exists and is not an empty folder; choose another")
 
@@ -85,7 +86,6 @@ def check_new(folder: Path) -> None:
 @contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
     """An empty folder aside, which takes its name when the body is through; if the body fails, nothing is left."""
-    sweep_folders(path.parent)
     check_new(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(f".{path.name}{PART}")

@@ -67,7 +67,8 @@ class Scenario:
 
     def result(self, world: Path) -> dict[str, bytes]:
         """What it wrote, without what differs from one time to the next."""
-        files = {path for pattern in self.left for path in world.glob(pattern) if path.is_file()}
+        found = (path for pattern in self.left for path in world.glob(pattern) if path.is_file())
+        files = {path for path in found if not path.name.startswith(".")}  # locks and parts are litter
         return {str(path.relative_to(world)): _timeless(path) for path in sorted(files)}
 
     def litter(self, world: Path) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import mmap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from knowwhen.errors import BadInput
+from knowwhen.facts.parquet import unpacked_size
 from knowwhen.files import write_whole
 from knowwhen.limits import check_unpacked
 
@@ -48,6 +50,7 @@ def read_parquet(path: Path, data: bytes | None = None) -> pl.DataFrame:
     if data is None:
         check_regular(path)
     with reading(path, "Parquet"):
+        check_unpacked(path, _unpacked_size(path, data))
         source = path if data is None else io.BytesIO(data)
         table = pl.scan_parquet(source, glob=False)
         rows, width = table.select(pl.len()).collect().item(), len(table.collect_schema())
@@ -73,6 +76,14 @@ def without_formulas(table: pl.DataFrame) -> pl.DataFrame:
     """The table with ' before each text that a spreadsheet would take for a formula."""
     text = pl.col(pl.String)
     return table.with_columns(pl.when(text.str.contains(r"^[=+\-@\t\r]")).then("'" + text).otherwise(text).name.keep())
+
+
+def _unpacked_size(path: Path, data: bytes | None) -> int:
+    if data is not None:
+        return unpacked_size(memoryview(data))
+    with path.open("rb") as file:
+        # Not closed by us: where a page is wrong, the frames of the error still look into it.
+        return unpacked_size(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
 
 
 def write_parquet(frame: pl.DataFrame, path: Path, **options: Any) -> None:

@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict
 
 from knowwhen.errors import BadRequest, DamagedFile
 from knowwhen.facts.frames import write_parquet
-from knowwhen.files import write_whole
+from knowwhen.files import part_of, sweep_parts, write_whole
 
 AGAIN = "once there is room the same command goes on"
 FORMAT = 1  # of these folders; work begun by another is not gone on with
@@ -60,6 +60,8 @@ class Part:
         """Starts a folder, or goes on with one of the same manifest; the windows that are finished in it."""
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / "manifest.json"
+        if [entry.name for entry in self.folder.iterdir()] == [part_of(path).name]:
+            sweep_parts(self.folder)  # a kill came before the first file was whole
         if path.exists():
             if difference := self.manifest().differs_from(manifest):
                 raise BadRequest(f"{self.folder} holds other work ({difference}); delete it or choose another")
@@ -67,8 +69,7 @@ class Part:
             raise BadRequest(f"{self.folder} exists and is not a folder of this work; choose another")
         else:
             write_whole(path, manifest.model_dump_json().encode())
-        for left_over in self.folder.glob("*.part"):
-            left_over.unlink()
+        sweep_parts(self.folder)
         return {int(path.stem) for path in self._windows()}
 
     def manifest(self) -> Manifest:

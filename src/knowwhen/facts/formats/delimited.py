@@ -83,7 +83,7 @@ def _split_header(data: bytes, path: Path, separator: str, quote: str | None) ->
         line = header.decode().rstrip("\r")
     except UnicodeDecodeError as error:
         raise BadInput(f"{path}:1: the header is not UTF-8 text") from error
-    columns = next(_csv_rows([line], separator, quote))
+    columns = next(_named(_csv_rows([line], separator, quote), path, 0), [])
     twice = next((name for i, name in enumerate(columns) if name in columns[:i]), None)
     if twice is not None:
         raise BadInput(f"{path}:1: two columns are called {twice!r}; rename one of them")
