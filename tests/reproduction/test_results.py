@@ -10,6 +10,7 @@ from knowwhen.reproduction import results
 from knowwhen.reproduction.experiments import Experiment, Setting
 from knowwhen.reproduction.link_prediction import TABLE2
 from knowwhen.reproduction.table import Request
+from knowwhen.training.notes import sealed, unsealed
 
 SMALL = {"model.rank": 4, "training.epochs": 2, "training.batch_size": 500}
 
@@ -50,7 +51,7 @@ def test_a_run_of_other_settings_is_not_taken_for_this_one(small, tmp_path, is_d
     if not is_done:
         (folder / results.FILE).unlink()
     config = folder / "config.toml"
-    config.write_text(config.read_text().replace("learning_rate = 0.1", "learning_rate = 0.2"))
+    config.write_text(sealed(unsealed(config.read_text())[0].replace("learning_rate = 0.1", "learning_rate = 0.2")))
     with pytest.raises(RunError, match=r"was run with other settings \(training.learning_rate\); move it away"):
         results.run(small, tmp_path)
 
@@ -61,8 +62,8 @@ def test_an_experiment_that_was_begun_goes_on(small, tmp_path):
     results.run(half, tmp_path / "half")
     folder = tmp_path / "half" / small.name
     (folder / results.FILE).unlink()
-    config = (folder / "config.toml").read_text().replace("epochs = 1", "epochs = 2")
-    (folder / "config.toml").write_text(config)
+    config, _ = unsealed((folder / "config.toml").read_text())
+    (folder / "config.toml").write_text(sealed(config.replace("epochs = 1", "epochs = 2")))
     resumed = results.run(small, tmp_path / "half")
     assert resumed.test == whole.test
 

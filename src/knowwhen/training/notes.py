@@ -45,7 +45,8 @@ def check_format(config: Path) -> dict[str, Any]:
     check_version(config, notes["format"])
     content, found = unsealed(text)
     if found and found != hashlib.sha256(content.encode()).hexdigest():
-        raise DamagedFile(f"{config} was changed since it was written: its last line is its SHA-256; {REMEDY}")
+        remedy = "restore it from a copy, or delete that line if you changed it yourself"
+        raise DamagedFile(f"{config} was changed since it was written: its last line is its SHA-256; {remedy}")
     return {**notes, "sealed": bool(found)}
 
 
