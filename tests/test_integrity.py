@@ -15,6 +15,7 @@ from knowwhen.errors import DamagedFile, RunError
 from knowwhen.training.run import RunFolder
 from knowwhen.training.session import Silent
 
+MORE = {"training.epochs": 4}
 SMALL = {"model.rank": 2, "training.epochs": 2, "training.batch_size": 4000, "validation.every": 1}
 
 
@@ -57,7 +58,7 @@ def test_other_data_than_that_of_training_is_refused_even_where_its_sums_are_rig
     with pytest.raises(DamagedFile, match=r"is not the data that the model was trained on: hash \w{12}, then \w{12}"):
         kw.open(run)
     with pytest.raises(DamagedFile, match=r"is not the data that the model was trained on"):
-        kw.train(None, run=run, resume=True, epochs=3)
+        kw.train(None, run=run, resume=True, overrides={"training.epochs": 3})
 
 
 def test_a_smaller_dataset_is_refused_before_anything_is_allocated_also_unverified(run):
@@ -138,7 +139,7 @@ def test_a_changed_byte_is_found_where_there_is_no_list_of_sums(run, place):
     data[at] ^= 1
     path.write_bytes(data)
     with pytest.raises(DamagedFile, match="SHA-256"):
-        kw.open(run) if "best" in place else kw.train(None, run=run, resume=True, epochs=4)
+        kw.open(run) if "best" in place else kw.train(None, run=run, resume=True, overrides=MORE)
 
 
 def test_runs_without_sums_still_open(run):

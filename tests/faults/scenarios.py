@@ -90,6 +90,7 @@ def _timeless(path: Path) -> bytes:
 RUN = ("run/config.toml", "run/metrics.jsonl", "run/model/**/*", "run/checkpoints/last.*", "run/checkpoints/best.*")
 TRAIN = ["train", "facts.csv", "--run", "run", *SET]
 ONE = ["train", "facts.csv", "--run", "run", *SET, "--set=training.epochs=1"]
+DATED = [*ONE, "--set=dating.epochs=1"]
 MORE = ["train", "--run", "run", "--resume", "--set=training.epochs=2"]
 BENCHMARKS = {"KNOWWHEN_DATA": "benchmarks"}
 REPRODUCE = [
@@ -132,6 +133,7 @@ SCENARIOS = {
             left=("answers.csv",),
             code="import knowwhen.cli.batch as b; b.AT_ONCE = 2; from knowwhen.cli.main import main; main()",
         ),
+        Scenario("fill", ["fill", "run", "--out", "filled.csv"], before=[DATED], left=("filled.csv",)),
         Scenario("plot", ["plot", "run", "training", "--out", "f.svg"], before=[ONE], left=("f.svg",)),
         Scenario("reproduce", REPRODUCE, left=("runs/*/result.json", "page.md"), environment=BENCHMARKS),
         Scenario("wikidata", WIKIDATA, left=("wd/*",), may_be="exists and is not an empty folder", code=INLINE),

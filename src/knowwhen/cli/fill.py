@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from io import BytesIO
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from knowwhen.cli.opening import AllowCode, Device, Run, open_run
+from knowwhen.cli.ask import ForSpreadsheets
+from knowwhen.cli.opening import AllowCode, Device, NoVerify, Run, open_run
 from knowwhen.cli.output import Json, show
-from knowwhen.errors import BadRequest
 
 
 def fill(
@@ -19,28 +18,21 @@ def fill(
     min_probability: Annotated[
         float, typer.Option("--min-probability", min=0, max=1, help="Leave out less probable dates.")
     ] = 0.0,
+    for_spreadsheets: ForSpreadsheets = False,
     device: Device = None,
     allow_code: AllowCode = False,
+    no_verify: NoVerify = False,
     as_json: Json = False,
 ) -> None:
     """Write every fact of the dataset, with missing begins and ends inferred in columns of their own.
 
     Example: knowwhen fill runs/leaders --out facts.parquet
     """
-    if out.suffix not in (".parquet", ".csv", ".jsonl"):
-        raise BadRequest(f"--out is {out.name!r}; expected a name that ends in .parquet, .csv or .jsonl")
-    if not out.parent.is_dir():
-        raise BadRequest(f"--out is {str(out)!r}, but there is no folder {str(out.parent)!r}")
-    from knowwhen.files import write_whole, writing
+    from knowwhen.cli.batch import Target
 
-    facts, buffer = open_run(run, device, allow_code).fill(min_probability=min_probability), BytesIO()
-    if out.suffix == ".parquet":
-        facts.write_parquet(buffer)
-    elif out.suffix == ".csv":
-        facts.write_csv(buffer)
-    else:
-        facts.write_ndjson(buffer)
-    with writing(out, "free some space or choose another --out"):
-        write_whole(out, buffer.getbuffer())
+    target = Target(out, for_spreadsheets)  # before the work
+    target.check_ending()
+    facts = open_run(run, device, allow_code, no_verify).fill(min_probability=min_probability)
+    target.write(facts)
     filled = {f"inferred_{name}s": len(facts) - facts[f"inferred_{name}"].null_count() for name in ("begin", "end")}
     show({"facts": len(facts), **filled, "out": str(out)}, as_json)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from knowwhen.cli.opening import AllowCode, Device, Run, open_run
+from knowwhen.cli.opening import AllowCode, Device, NoVerify, Run, open_run
 from knowwhen.cli.output import Json
 
 Name = Annotated[str, typer.Argument(help="A name or key.")]
@@ -25,13 +25,14 @@ def when(
     plot: Annotated[Path | None, typer.Option("--plot", help="Also draw it: .svg, .png or .pdf.")] = None,
     device: Device = None,
     allow_code: AllowCode = False,
+    no_verify: NoVerify = False,
     as_json: Json = False,
 ) -> None:
     """Say when a fact begins and ends: as known, or inferred with a probability, 80 % ranges and reasons.
 
     Example: knowwhen when runs/leaders France "has president" "François Mitterrand"
     """
-    found = open_run(run, device, allow_code).when(subject, predicate, object, infer_known=infer)
+    found = open_run(run, device, allow_code, no_verify).when(subject, predicate, object, infer_known=infer)
     if plot is not None:
         from knowwhen.plotting import plot as draw
 

@@ -142,8 +142,11 @@ class TimeHead:
     @classmethod
     def load(cls, folder: Path) -> TimeHead | None:
         """The time head of a model's folder; None where it has none."""
-        if not (folder / NUMBERS).is_file():
+        if not (folder / NUMBERS).exists():
             return None
+        for path in (folder / NUMBERS, folder / TENSORS):
+            if not path.is_file():  # a pipe would have us wait for ever
+                raise DamagedFile(f"{path} is {'no regular file' if path.exists() else 'missing'}; train again")
         try:
             about = json.loads((folder / NUMBERS).read_text(encoding="utf-8"))
             tensors = load_tensors((folder / TENSORS).read_bytes())
@@ -153,7 +156,7 @@ class TimeHead:
             if begins is None:
                 raise ValueError("no table of begins")
             return cls(begins, heads["ends"], Fitted(**about))
-        except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, SafetensorError) as error:
             raise DamagedFile(f"cannot read {folder / NUMBERS}: {error}; train again") from error
 
 

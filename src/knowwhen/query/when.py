@@ -20,7 +20,7 @@ from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.table import OPEN, Facts, Ints, span_labels
 from knowwhen.models import TemporalModel
 from knowwhen.query.answers import Span, TimeSpan, share, span_text, sparkline
-from knowwhen.text import table
+from knowwhen.text import table, visible
 
 ALTERNATIVES, REASONS = 3, 3
 LEAST_SHOWN = 5e-5  # a smaller probability is not worth a line
@@ -71,7 +71,7 @@ class When(Drawable):
             ("end", self.end, *self.end_range),
         ):
             rows.append((name, f"{value or '?'}{'' if name in self.inferred else ' (known)'}", f"{low} to {high}"))
-        lines = [f"({self.question}, ?)", *sparkline(self.times, self.holds), *table(rows)]
+        lines = [f"({visible(self.question)}, ?)", *sparkline(self.times, self.holds), *table(rows)]
         if self.inferred:
             right = f"{self.inferred[0]} is" if len(self.inferred) == 1 else "begin and end are"
             lines.append(f"probability that the {right} right: {share(self.probability)}")
@@ -79,7 +79,7 @@ class When(Drawable):
                 lines.append(f"probability that it has no end: {share(self.no_end)}")
             more = [f"{span_text((one.begin, one.end))} ({share(one.probability)})" for one in self.alternatives]
             lines += [f"or: {', '.join(more)}"] if more else []
-        lines += [f"because of {_fact_text(fact)} ({fact.value:+.2f})" for fact in self.reasons]
+        lines += [f"because of {visible(_fact_text(fact))} ({fact.value:+.2f})" for fact in self.reasons]
         told = ", ".join(span_text(span) for span in self.known) or "nothing"
         return "\n".join([*lines, f"known: {told}"])
 
@@ -99,6 +99,9 @@ class Inferred:
 def infer(head: TimeHead, model: TemporalModel | None, asked: Asked, begin: Ints, end: Ints) -> Inferred:
     """The best span of each fact, given what is known of begin and end (OPEN where it is not)."""
     parts = [_read(head, belief) for belief in head.believe(asked, model, begin, end)]
+    if not parts:  # of no facts
+        none, zero = np.zeros(0, np.int64), np.zeros(0)
+        return Inferred(none, none, zero, zero, (none, none), (none, none))
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     begin, end, probability, no_end, *ranges = columns
     return Inferred(begin, end, probability, no_end, (ranges[0], ranges[1]), (ranges[2], ranges[3]))
