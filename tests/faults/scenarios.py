@@ -90,7 +90,7 @@ def _timeless(path: Path) -> bytes:
 RUN = ("run/config.toml", "run/metrics.jsonl", "run/model/**/*", "run/checkpoints/last.*", "run/checkpoints/best.*")
 TRAIN = ["train", "facts.csv", "--run", "run", *SET]
 ONE = ["train", "facts.csv", "--run", "run", *SET, "--set=training.epochs=1"]
-DATED = [*ONE, "--set=dating.epochs=1"]
+DATED = [*ONE, "--set=dating.passes=1"]
 MORE = ["train", "--run", "run", "--resume", "--set=training.epochs=2"]
 BENCHMARKS = {"KNOWWHEN_DATA": "benchmarks"}
 REPRODUCE = [
