@@ -20,7 +20,6 @@ from knowwhen.dating.beliefs import Belief
 from knowwhen.dating.gaps import Facing, GapHead
 from knowwhen.dating.neighbours import Asked, Neighbourhood
 from knowwhen.errors import DamagedFile
-from knowwhen.evaluation.questions import Floats
 from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.table import OPEN, Facts, Ints
 from knowwhen.files import write_whole
@@ -188,8 +187,3 @@ def _only(probability: Tensor, given: Tensor) -> Tensor:
 
 def _normal(values: Tensor) -> Tensor:
     return values / values.sum(-1, keepdim=True).clamp(min=1e-30)
-
-
-def holding_at(belief: Belief, t: Ints) -> Floats:  # (n,)
-    """The probability that each fact holds at its timestamp."""
-    return np.take_along_axis(belief.holds, t[:, None], 1)[:, 0]
