@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -38,3 +40,8 @@ def test_names_are_shown_without_their_effects(text, shown, capsys):
     assert table([(text, "1"), ("b", "2")])[0].startswith(shown)
     show({"name": text}, as_json=False)
     assert capsys.readouterr().out == f"name  {shown}\n"
+
+
+def test_python_m_knowwhen_is_the_command_line():
+    done = subprocess.run([sys.executable, "-m", "knowwhen", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("knowwhen ")
