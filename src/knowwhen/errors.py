@@ -57,7 +57,11 @@ class NotFound(KnowwhenError):
 
 
 class UnknownName(NotFound):
-    pass
+    """A name that is not there; `suggestions` are those that may have been meant."""
+
+    def __init__(self, message: str, suggestions: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.suggestions = tuple(suggestions)
 
 
 class UnknownDataset(NotFound):

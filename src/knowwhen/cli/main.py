@@ -10,7 +10,22 @@ from typing import Annotated
 
 import typer
 
-from knowwhen.cli import add, ask, baseline, data, demo, evaluate, export, fill, plot, reproduce, train, when, wikidata
+from knowwhen.cli import (
+    add,
+    ask,
+    baseline,
+    data,
+    demo,
+    evaluate,
+    export,
+    fill,
+    plot,
+    reproduce,
+    serve,
+    train,
+    when,
+    wikidata,
+)
 from knowwhen.errors import BadRequest, Interrupted, KnowwhenError
 from knowwhen.text import visible, visible_lines
 
@@ -34,6 +49,7 @@ app.command()(add.add)
 app.command()(plot.plot)
 app.command()(export.export)
 app.command()(reproduce.reproduce)
+app.command()(serve.serve)
 
 
 def _version(wanted: bool) -> None:

@@ -68,9 +68,11 @@ class Vocabulary:
         if len(labelled) == 1:
             return labelled[0]
         if labelled:
-            keys = ", ".join(self.key(i) for i in labelled[:5])
-            raise UnknownName(f"{len(labelled)} {self._plural} are called {name!r}: ask by key ({keys})")
-        raise UnknownName(f"no {self.kind} {name!r}{self._suggestion(name)}")
+            keys = [self.key(i) for i in labelled[:SUGGESTIONS]]
+            message = f"{len(labelled)} {self._plural} are called {name!r}: ask by key ({', '.join(keys)})"
+            raise UnknownName(message, keys)
+        close = self._close(name)
+        raise UnknownName(f"no {self.kind} {name!r}{_suggestion(close)}", close)
 
     def key(self, id: int) -> str:
         return str(self.keys[id])
@@ -85,12 +87,10 @@ class Vocabulary:
         """Search by what people type: without case and accents, by beginnings, with typos."""
         return Lookup(self.keys, self.labels)
 
-    def _suggestion(self, name: str) -> str:
-        """'; did you mean 'x'?' for the closest names, those that differ in case and accents alone before others."""
+    def _close(self, name: str) -> list[str]:
+        """The closest names; where some differ in case and accents alone, those."""
         close = self.lookup.exact(name) or self.lookup.fuzzy(name, SUGGESTIONS)
-        *others, last = [repr(match.name) for match in close[:SUGGESTIONS]] or [""]
-        names = f"{', '.join(others)} or {last}" if others else last
-        return f"; did you mean {names}?" if names else ""
+        return [match.name for match in close[:SUGGESTIONS]]
 
     @property
     def _plural(self) -> str:
@@ -111,6 +111,13 @@ class Vocabulary:
             if label is not None:
                 by_label.setdefault(label, []).append(i)
         return by_label
+
+
+def _suggestion(names: list[str]) -> str:
+    """'; did you mean 'x' or 'y'?', or nothing."""
+    *others, last = [repr(name) for name in names] or [""]
+    text = f"{', '.join(others)} or {last}" if others else last
+    return f"; did you mean {text}?" if text else ""
 
 
 def is_text(name: str) -> bool:

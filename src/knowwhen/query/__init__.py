@@ -2,6 +2,7 @@
 
 from knowwhen.query.answers import Answer, Answers, TimeAnswers, TimeSpan
 from knowwhen.query.ask import answer, ask, ask_batch
+from knowwhen.query.entities import EntityFact, EntityFacts, FoundName, entity_facts, fact_counts, find_names
 from knowwhen.query.explain import Explainer, Explanation, FactShare
 from knowwhen.query.neighbours import Neighbour, Neighbours, embeddings, nearest_times, similar
 from knowwhen.query.questions import Question, read_question
@@ -11,9 +12,12 @@ from knowwhen.query.when import PlacingFact, When, fill, when, when_batch
 __all__ = [
     "Answer",
     "Answers",
+    "EntityFact",
+    "EntityFacts",
     "Explainer",
     "Explanation",
     "FactShare",
+    "FoundName",
     "Neighbour",
     "Neighbours",
     "PlacingFact",
@@ -26,7 +30,10 @@ __all__ = [
     "ask",
     "ask_batch",
     "embeddings",
+    "entity_facts",
+    "fact_counts",
     "fill",
+    "find_names",
     "nearest_times",
     "read_question",
     "similar",

@@ -47,6 +47,10 @@ class Neighbours(Sequence[Neighbour]):
     def __iter__(self) -> Iterator[Neighbour]:
         return iter(self.rows)
 
+    def to_dict(self) -> dict[str, Any]:
+        """All of it in JSON's types."""
+        return {"of": self.of, "neighbours": self.to_dicts()}
+
     def to_dicts(self) -> list[dict[str, Any]]:
         return [asdict(row) for row in self.rows]
 

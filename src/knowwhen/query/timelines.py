@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,6 +31,13 @@ class TimelineScores(Drawable):
     scores: NDArray[np.float32]  # (k, T)
     probabilities: NDArray[np.float64]  # (k, T), of the object among all entities at that time
     known: list[list[tuple[str | None, str | None]]]  # begin and end of each known span of each object; None is open
+    keys: list[str] = field(default_factory=list)  # of the objects
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it in JSON's types."""
+        names = {name: getattr(self, name) for name in ("subject", "predicate", "objects", "keys", "times")}
+        known = [[list(span) for span in spans] for spans in self.known]
+        return {**names, "scores": self.scores.tolist(), "probabilities": self.probabilities.tolist(), "known": known}
 
 
 @torch.no_grad()
@@ -67,6 +75,7 @@ def timeline(
         scores=scores,
         probabilities=probabilities,
         known=[span_labels(dataset.spans.of(s, p, i), labels) for i in o],
+        keys=[dataset.entities.key(i) for i in o],
     )
 
 

@@ -37,6 +37,7 @@ class PlacingFact:
     begin: str | None
     end: str | None
     value: float
+    keys: tuple[str, str, str]  # of subject, predicate and object
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,8 +214,12 @@ def _reasons(head: TimeHead, dataset: Dataset, asked: Asked, begin: int) -> tupl
     best = sorted((row for row, value in found.items() if value > 0), key=lambda row: -found[row])[:REASONS]
     rows = head.known[np.array(best, np.int64)].rows().tolist()
     entity, predicate = dataset.entities.label, dataset.predicates.label
+
+    def key(s: int, q: int, o: int) -> tuple[str, str, str]:
+        return dataset.entities.key(s), dataset.predicates.key(q), dataset.entities.key(o)
+
     return tuple(
-        PlacingFact(entity(s), predicate(q), entity(o), labels[b], labels[e], found[row])
+        PlacingFact(entity(s), predicate(q), entity(o), labels[b], labels[e], found[row], key(s, q, o))
         for row, (s, q, o, b, e) in zip(best, rows, strict=True)
     )
 

@@ -88,6 +88,13 @@ def test_facts_are_found_as_by_a_look_at_each(facts, asked):
     assert known.of(s, p, o).rows().tolist() == [row for row in rows if row[:3] == [s, p, o]]
 
 
+@given(facts(), st.integers(0, E))
+def test_facts_about_an_entity_are_those_of_a_look_at_each(facts, e):
+    rows = facts.rows().tolist()
+    sides = KnownFacts(facts, P).about(e)
+    assert [side.rows().tolist() for side in sides] == [[row for row in rows if row[i] == e] for i in (0, 2)]
+
+
 def test_nothing_is_indexed_before_it_is_asked_for():
     known = KnownFacts(Facts(*np.zeros((5, 1), np.int64)), P)
     known.with_subject(0, 0)

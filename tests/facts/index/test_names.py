@@ -1,6 +1,7 @@
 import random
 import time
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -101,3 +102,32 @@ def test_half_a_million_names_are_searched_in_milliseconds():
         lookup.search(name[:-1] + "x")
         taken.append(time.perf_counter() - before)
     assert sorted(taken)[len(taken) // 2] < 0.2  # some 15 ms on a quiet core
+
+
+def naive_completion(names, typed, weights):
+    """All names with a word that begins so, heaviest first."""
+    fitting = [i for i, name in enumerate(names) if f" {normalise(typed)}" in f" {normalise(name)}"]
+    return sorted(fitting, key=lambda i: -weights[i])
+
+
+def test_completion_puts_the_heaviest_names_with_such_a_word_first():
+    weights = np.array([5, 9, 3, 4, 1, 1, 1, 2])
+    assert names(PEOPLE.complete("bush", weights)) == ["George H. W. Bush", "George W. Bush"]
+    assert names(PEOPLE.complete("fran", weights, limit=2)) == ["François Mitterrand", "France"]
+    assert names(PEOPLE.complete("b", weights)) == ["Barack Obama"]  # of one letter, only names that begin with it
+    assert names(PEOPLE.complete("obana", weights)) == ["Barack Obama"]
+    assert names(PEOPLE.complete("", weights, limit=2)) == ["Barack Obama", "François Mitterrand"]
+    assert names(PEOPLE.complete("q76", weights)) == ["Q76"]
+
+
+@given(
+    st.lists(st.text("ab é_", min_size=1, max_size=8), min_size=1, max_size=8, unique=True), st.text("ab ", min_size=2)
+)
+def test_completion_is_that_of_a_loop(some, typed):
+    weights = np.arange(len(some))[::-1].copy()
+    expected = naive_completion(some, typed, weights) if len(normalise(typed)) > 1 else []
+    found = [match.id for match in Lookup(some).complete(typed, weights, limit=100)]
+    equal = [i for i in range(len(some)) if normalise(some[i]) == normalise(typed)]
+    assert sorted(found[: len(equal)]) == equal
+    rest = [i for i in expected if i not in equal]
+    assert found[len(equal) : len(equal) + len(rest)] == rest

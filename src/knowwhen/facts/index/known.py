@@ -61,6 +61,18 @@ class KnownFacts:
         about = self.with_subject(s, p)
         return about[about.object == o]
 
+    def about(self, e: int) -> tuple[Facts, Facts]:
+        """The facts (e, ?, ?), and the facts (?, ?, e)."""
+        rows, n = self._by_entity.rows_of(e), len(self.facts)
+        return self.facts[rows[rows < n]], self.facts[rows[rows >= n] - n]
+
+    @cached_property
+    def _by_entity(self) -> SpanIndex:
+        """Every fact twice: by subject, and behind all of these, by object."""
+        facts = self.facts
+        begin, end = (np.concatenate([column, column]) for column in (facts.begin, facts.end))
+        return SpanIndex((np.concatenate([facts.subject, facts.object]),), begin, end)
+
     @cached_property
     def _by_side(self) -> SpanIndex:
         """Every fact twice: by (s, p), and behind all of these, by (o, p + P)."""

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 
 SHORTLIST = 60  # names that are compared letter by letter
+COMPARED = 1000  # heaviest names that are looked through for a word
 NEAR = 0.6  # of the letters: below, a name is not what was meant
 NOT_MUCH_LESS = 0.12  # than the nearest name's likeness: 'Untied States' is not 'United Nations'
 LAST = "\U0010ffff"  # sorts after every other character
@@ -85,6 +86,50 @@ class Lookup:
                 found |= {match.id: match for match in search(text, limit) if match.id not in found}
         return list(found.values())[:limit]
 
+    def complete(self, text: str, weights: Ints, limit: int = 10) -> list[Match]:
+        """What someone may be about to type: equal names, then those with a word that begins so, then near ones.
+
+        `weights` has one for each id, the number of its facts perhaps; the heaviest names come first among those with
+        such a word. Naive equivalent of these: all names with " " + text in " " + name, sorted by weight.
+        """
+        found = {match.id: match for match in self.exact(text)}
+        wanted = normalise(text)
+        begun = self._between(wanted, wanted + LAST)
+        heaviest = self._heaviest(np.arange(begun.start, begun.stop), weights, 2 * limit)
+        inside = self._heaviest(self._with_word(wanted), weights, COMPARED)
+        places = [place for place in inside if f" {wanted}" in f" {self._normalised[place]}"][: 2 * limit]
+        both = sorted({*heaviest, *places}, key=lambda place: -weights[self._ids[self._order[place]]])
+        for match in self._matches(both):
+            found.setdefault(match.id, match)
+        if len(found) < limit and len(wanted) > 1:
+            for match in self.fuzzy(text, limit):
+                found.setdefault(match.id, match)
+        return list(found.values())[:limit]
+
+    def _heaviest(self, places: Ints, weights: Ints, limit: int) -> list[int]:
+        """Some places, those of heavy names first."""
+        of = weights[self._id_array[self._order[places]]]
+        if len(places) > limit:
+            chosen = np.argpartition(-of, limit - 1)[:limit]
+            places, of = places[chosen], of[chosen]
+        return [int(place) for place in places[np.argsort(-of, kind="stable")]]
+
+    def _with_word(self, wanted: str) -> Ints:
+        """The places of all names with a word that begins so, and of a few more: those that have all its trigrams."""
+        if len(wanted) < 2 or not self._normalised:
+            return np.zeros(0, np.int64)
+        distinct, places, starts, _ = self._trigrams
+        codes = np.unique(_trigram_codes([wanted])[0][:-1])  # the last would have it end there
+        at = np.searchsorted(distinct, codes)
+        if not len(distinct) or not np.array_equal(distinct[np.minimum(at, len(distinct) - 1)], codes):
+            return np.zeros(0, np.int64)
+        lists = sorted((places[starts[i] : starts[i + 1]] for i in at), key=len)
+        common = np.unique(lists[0])
+        for others in lists[1:]:
+            at = np.minimum(np.searchsorted(others, common), len(others) - 1)  # of a trigram, places are in order
+            common = common[others[at] == common]
+        return common.astype(np.int64)
+
     def _matches(self, places: Iterable[int]) -> list[Match]:
         """One match for each id: a key and a label of the same entity are one answer."""
         found: dict[int, Match] = {}
@@ -113,6 +158,10 @@ class Lookup:
         return self._sorted[1]
 
     @cached_property
+    def _id_array(self) -> Ints:
+        return np.array(self._ids, np.int64)
+
+    @cached_property
     def _lengths(self) -> Ints:
         return np.array([len(name) for name in self._normalised], np.int64)
 
@@ -127,9 +176,9 @@ class Lookup:
 
     def _sharing(self, wanted: str) -> list[int]:
         """The places of the names that share most trigrams with a text."""
-        if not self._normalised:
-            return []
         distinct, places, starts, counts = self._trigrams
+        if not len(distinct):
+            return []
         codes = np.unique(_trigram_codes([wanted])[0])
         at = np.searchsorted(distinct, codes)
         at = at[distinct[np.minimum(at, len(distinct) - 1)] == codes]

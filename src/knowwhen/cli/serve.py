@@ -1,0 +1,77 @@
+"""`knowwhen serve`: a trained model opened to a browser and to programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from knowwhen.cli.opening import AllowCode, Device, NoVerify, open_run
+from knowwhen.cli.output import Json, say
+from knowwhen.errors import BadRequest, MissingExtra
+
+if TYPE_CHECKING:
+    from knowwhen.trained import TrainedModel
+
+
+def serve(
+    runs: Annotated[list[Path], typer.Argument(help="Run or model folders, or a folder of them.", metavar="RUN...")],
+    host: Annotated[str, typer.Option("--host", help="The address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any that is free.")] = 8020,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", help="Change a limit, such as max_top=100; docs/serving.md has all.")
+    ] = None,
+    device: Device = None,
+    allow_code: AllowCode = False,
+    no_verify: NoVerify = False,
+    as_json: Json = False,
+) -> None:
+    """Serve a page and an API for one or several trained models, until Ctrl-C.
+
+    Example: knowwhen serve runs/leaders
+    """
+    try:
+        from knowwhen.serve.app import create_app
+        from knowwhen.serve.server import address, bind
+        from knowwhen.serve.server import serve as serve_app
+    except ModuleNotFoundError as error:
+        raise MissingExtra("serving", "serve") from error
+    from knowwhen.serve.service import Service
+    from knowwhen.serve.settings import read_settings
+
+    settings = read_settings(changes or ())
+    listening = bind(host, port)
+    models = open_runs(find_runs(runs), device, allow_code, no_verify)
+    app = create_app(Service(models, settings))
+
+    if as_json:
+        print(json.dumps({"url": address(listening), "runs": list(models)}), flush=True)
+    else:
+        print(f"{', '.join(models)} at {address(listening)}", flush=True)
+        say("Ctrl-C stops it")
+    serve_app(app, listening, settings)
+
+
+def find_runs(given: list[Path]) -> dict[str, Path]:
+    """Folders by the name they are served under: those given, or the runs inside one."""
+    found: list[Path] = []
+    for path in given:
+        inside = sorted(one for one in path.glob("*") if is_run(one)) if path.is_dir() and not is_run(path) else []
+        found += inside or [path]
+    named: dict[str, Path] = {}
+    for path in found:
+        name = path.resolve().name
+        if name in named and named[name].resolve() != path.resolve():
+            raise BadRequest(f"{named[name]} and {path} would both be called {name!r}; rename one of the folders")
+        named[name] = path
+    return named
+
+
+def is_run(path: Path) -> bool:
+    return (path / "config.toml").is_file()
+
+
+def open_runs(paths: dict[str, Path], device: str | None, allow_code: bool, no_verify: bool) -> dict[str, TrainedModel]:
+    return {name: open_run(path, device, allow_code, no_verify) for name, path in paths.items()}

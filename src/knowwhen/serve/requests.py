@@ -1,0 +1,130 @@
+"""What can be asked of a service: each request as a value, checked as far as it can be without a model."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Text = Annotated[str, Field(max_length=2000)]
+Place = Annotated[
+    str, Field(max_length=2000, description="A name or a key; ? for what is asked.", examples=["United States"])
+]
+Name = Annotated[str, Field(min_length=1, max_length=2000, description="A name or a key.", examples=["France"])]
+Date = Annotated[
+    str | None,
+    Field(max_length=100, description="A date, a range 2009..2012, ? for when; left out: whenever.", examples=["2012"]),
+]
+Run = Annotated[
+    str | None, Field(max_length=200, description="The run that answers; by default the first.", examples=[None])
+]
+Top = Annotated[int, Field(ge=1, le=1_000_000, description="How many, best first.")]
+
+
+class Request(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def example(**values: Any) -> ConfigDict:
+    """The configuration of a request whose documentation shows these values."""
+    return ConfigDict(frozen=True, extra="forbid", json_schema_extra={"examples": [values]})
+
+
+class Question(Request):
+    """A fact with ? in one place."""
+
+    subject: Place = "?"
+    predicate: Annotated[Place, Field(examples=["has president"])] = "?"
+    object: Annotated[Place, Field(examples=["?"])] = "?"
+    time: Date = None
+
+
+class AskOptions(Request):
+    top: Top = 10
+    novel: bool = Field(default=False, description="Leave out what is already known.")
+    min_probability: float = Field(default=0.0, ge=0, le=1, description="Leave out less probable answers.")
+    explain: bool = Field(default=False, description="Add what each score is made of: the facts that spoke for it.")
+    run: Run = None
+
+
+class Ask(Question, AskOptions):
+    candidates: list[Text] | None = Field(
+        default=None,
+        description="The only answers: names or keys, or the one word seen for those that training saw there.",
+    )
+
+
+class AskMany(AskOptions):
+    model_config = example(
+        questions=[
+            {"subject": "United States", "predicate": "has president", "object": "?", "time": "2012"},
+            {"subject": "France", "predicate": "has president", "object": "François Mitterrand", "time": "?"},
+        ],
+        top=3,
+    )
+    questions: list[Question] = Field(min_length=1, description="Answered in their order.")
+    candidates: list[Text] | None = Field(default=None, description="The only answers to each of them.")
+
+
+class Named(Request):
+    """A fact without its time."""
+
+    subject: Name
+    predicate: Annotated[Name, Field(examples=["has president"])]
+    object: Annotated[Name, Field(examples=["François Mitterrand"])]
+
+
+class WhenOptions(Request):
+    infer: bool = Field(default=False, description="Infer begin and end from other facts, also where they are known.")
+    run: Run = None
+
+
+class When(Named, WhenOptions):
+    pass
+
+
+class WhenMany(WhenOptions):
+    model_config = example(
+        facts=[{"subject": "France", "predicate": "has president", "object": "François Mitterrand"}], infer=True
+    )
+    facts: list[Named] = Field(min_length=1, description="Answered in their order.")
+
+
+class Timeline(Request):
+    subject: Name
+    predicate: Annotated[Name, Field(examples=["has president"])]
+    objects: list[Text] | None = Field(
+        default=None, description="Whose curves; by default of those known in that time."
+    )
+    span: Date = Field(
+        default=None, description="A range of time, 1980..2020; by default the whole axis.", examples=["1980..2020"]
+    )
+    run: Run = None
+
+
+class Similar(Request):
+    entity: Name
+    top: Top = 10
+    run: Run = None
+
+
+class Names(Request):
+    q: Text = Field(
+        "", description="What was typed so far; accents, case and typos do not matter.", examples=["mitter"]
+    )
+    kind: Literal["entity", "predicate"] = Field(default="entity", description="What kind of name.")
+    limit: Top = 10
+    run: Run = None
+
+
+class Entity(Request):
+    time: Date = Field(default=None, description="Only the facts that hold then.", examples=["1990"])
+    first: int = Field(default=0, ge=0, le=1_000_000_000, description="How many facts to leave out from the beginning.")
+    limit: int | None = Field(
+        default=None, ge=1, le=1_000_000, description="How many facts; by default as many as allowed."
+    )
+    run: Run = None
+
+
+class Chosen(Request):
+    run: Run = None

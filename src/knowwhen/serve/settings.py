@@ -1,0 +1,50 @@
+"""What a server allows: limits with their meaning, changed by `--set name=value`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from knowwhen.errors import BadRequest, did_you_mean
+
+
+class ServeSettings(BaseModel):
+    """Limits of one server."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    max_batch: int = Field(default=1000, ge=1, description="Questions in one request.")
+    max_top: int = Field(
+        default=1000, ge=1, description="Answers to one question, and names or neighbours in one list."
+    )
+    max_span: int = Field(default=10_000, ge=1, description="Timestamps that one question or timeline covers.")
+    max_objects: int = Field(default=100, ge=1, description="Objects on one timeline.")
+    max_candidates: int = Field(default=10_000, ge=1, description="Candidates named in one request.")
+    max_facts: int = Field(
+        default=10_000, ge=1, description="Facts of an entity in one answer, and facts added in one request."
+    )
+    max_waiting: int = Field(
+        default=1000, ge=1, description="Requests under way at once; more are told to come back later."
+    )
+    evaluated: int = Field(
+        default=500, ge=1, description="Facts of the test split that /api/evaluation is measured on."
+    )
+
+
+def read_settings(changes: Iterable[str]) -> ServeSettings:
+    """Settings from texts such as 'max_top=100'."""
+    values: dict[str, str] = {}
+    for change in changes:
+        name, is_set, value = change.partition("=")
+        if not is_set:
+            raise BadRequest(f"--set is {change!r}; expected name=value, such as max_top=100")
+        if name not in ServeSettings.model_fields:
+            hint = did_you_mean(name, ServeSettings.model_fields)
+            raise BadRequest(f"no setting {name!r}{hint}; there are {', '.join(ServeSettings.model_fields)}")
+        values[name] = value
+    try:
+        return ServeSettings.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise BadRequest(f"{first['loc'][0]} is {first['input']!r}: {first['msg'].lower()}") from None
