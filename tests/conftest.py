@@ -14,12 +14,14 @@ import pytest
 import torch
 from hypothesis import HealthCheck, settings
 
+from knowwhen import dating
 from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.dates import Granularity
 from knowwhen.facts.table import OPEN, Facts
 from knowwhen.facts.timeline import Timeline
 from knowwhen.facts.vocabulary import Vocabulary
 from knowwhen.models import Background, Sizes, Specification, build
+from tests.processes import Forks
 
 settings.register_profile("knowwhen", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("knowwhen")
@@ -44,6 +46,20 @@ def own_cache(tmp_path, monkeypatch):
     """Downloads and look-ups by name never touch the user's cache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("KNOWWHEN_DATA", raising=False)
+
+
+@pytest.fixture(scope="session")
+def forks():
+    """One process that is forked for all tests of a worker: see tests/processes.py."""
+    with Forks() as found:
+        yield found
+
+
+@pytest.fixture
+def quick_time_head(monkeypatch):
+    """Training learns a time head in a few steps, for tests that are not about how good it is."""
+    monkeypatch.setattr(dating.learning, "LEAST_STEPS", 1)
+    return {"dating.passes": 1}
 
 
 # A small world with facts of all kinds, and models of it with random scores.

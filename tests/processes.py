@@ -40,6 +40,7 @@ class Forks:
 
     def __init__(self) -> None:
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"}
+        environment.pop("KNOWWHEN_DATA", None)
         command = [sys.executable, "-m", "tests.processes"]
         self._process = subprocess.Popen(
             command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, env=environment

@@ -1,21 +1,20 @@
-"""The command line as a user runs it: in a process of its own."""
+"""The command line as a user runs it: in a process of its own, on a terminal or not."""
 
 import os
 import pty
 import subprocess
-import sys
 from contextlib import suppress
 
 import pytest
 
 
-@pytest.fixture(scope="session")
-def knowwhen():
+@pytest.fixture
+def knowwhen(forks):
     """Runs `knowwhen` with some arguments; gives its output and exit code."""
 
     def run(*arguments, cwd=None):
-        command = [sys.executable, "-c", "from knowwhen.cli.main import main; main()", *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+        done = forks.run(*arguments, cwd=cwd, environment={"XDG_CACHE_HOME": os.environ["XDG_CACHE_HOME"]}, seconds=280)
+        return subprocess.CompletedProcess(arguments, done.code, done.out, done.err)
 
     return run
 

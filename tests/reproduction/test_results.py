@@ -12,7 +12,7 @@ from knowwhen.reproduction.link_prediction import TABLE2
 from knowwhen.reproduction.table import Request
 from knowwhen.training.notes import sealed, unsealed
 
-SMALL = {"model.rank": 4, "training.epochs": 2, "training.batch_size": 500}
+SMALL = {"model.rank": 4, "training.epochs": 2, "training.batch_size": 500, "dating.passes": 0}
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +34,8 @@ def test_an_experiment_is_run_once_and_then_read(small, tmp_path):
     assert results.read_all(tmp_path) == [first]
 
 
-def test_time_questions_are_asked_where_the_table_wants_them(small, tmp_path):
-    asked = replace(small, asks_times=True, directions="objects")
+def test_time_questions_are_asked_where_the_table_wants_them(small, tmp_path, quick_time_head):
+    asked = replace(small, asks_times=True, directions="objects", point={**SMALL, **quick_time_head})
     measured = results.run(asked, tmp_path)
     assert set(measured.test["times"]["baselines"]) == {"median_span", "nearest_known", "greedy"}
     assert measured.test["protocol"]["directions"] == "objects"
