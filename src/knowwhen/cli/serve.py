@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,19 +11,37 @@ import typer
 
 from knowwhen.cli.opening import AllowCode, Device, NoVerify, open_run
 from knowwhen.cli.output import Json, say
-from knowwhen.errors import BadRequest, MissingExtra
+from knowwhen.errors import BadInput, BadRequest, MissingExtra
 
 if TYPE_CHECKING:
     from knowwhen.trained import TrainedModel
 
+KEY_VARIABLE = "KNOWWHEN_KEY"
+SHORTEST_KEY = 16
+KeyFile = Annotated[
+    Path | None,
+    typer.Option("--key-file", help=f"A file with the key that clients must send; else ${KEY_VARIABLE}, if set."),
+]
+Changes = Annotated[
+    list[str] | None, typer.Option("--set", help="Change a limit, such as max_top=100; docs/serving.md has all.")
+]
+
 
 def serve(
     runs: Annotated[list[Path], typer.Argument(help="Run or model folders, or a folder of them.", metavar="RUN...")],
-    host: Annotated[str, typer.Option("--host", help="The address to listen at.")] = "127.0.0.1",
+    host: Annotated[
+        str, typer.Option("--host", help="The address to listen at; all but loopback need a key.")
+    ] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any that is free.")] = 8020,
-    changes: Annotated[
-        list[str] | None, typer.Option("--set", help="Change a limit, such as max_top=100; docs/serving.md has all.")
+    writable: Annotated[bool, typer.Option("--writable", help="Take facts, as `knowwhen add` does.")] = False,
+    key_file: KeyFile = None,
+    allow_host: Annotated[
+        list[str] | None, typer.Option("--allow-host", help="A name under which it may be asked, beside addresses.")
     ] = None,
+    allow_origin: Annotated[
+        list[str] | None, typer.Option("--allow-origin", help="A site whose pages may ask, https://example.org.")
+    ] = None,
+    changes: Changes = None,
     device: Device = None,
     allow_code: AllowCode = False,
     no_verify: NoVerify = False,
@@ -34,24 +53,35 @@ def serve(
     """
     try:
         from knowwhen.serve.app import create_app
-        from knowwhen.serve.server import address, bind
-        from knowwhen.serve.server import serve as serve_app
+        from knowwhen.serve.server import address, bind, make_rules, serve_on
     except ModuleNotFoundError as error:
         raise MissingExtra("serving", "serve") from error
     from knowwhen.serve.service import Service
     from knowwhen.serve.settings import read_settings
 
     settings = read_settings(changes or ())
-    listening = bind(host, port)
+    rules = make_rules(host, read_key(key_file), allow_host or (), allow_origin or (), settings)
+    listening = bind(host, port)  # before models are opened: a taken port is said at once
     models = open_runs(find_runs(runs), device, allow_code, no_verify)
-    app = create_app(Service(models, settings))
-
+    app = create_app(Service(models, settings, writable=writable), rules)
     if as_json:
         print(json.dumps({"url": address(listening), "runs": list(models)}), flush=True)
     else:
         print(f"{', '.join(models)} at {address(listening)}", flush=True)
         say("Ctrl-C stops it")
-    serve_app(app, listening, settings)
+    serve_on(app, listening, settings)
+
+
+def read_key(path: Path | None) -> str | None:
+    """The key of a file, or of $KNOWWHEN_KEY; None where there is neither."""
+    try:
+        key = os.environ.get(KEY_VARIABLE, "") if path is None else path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise BadInput(f"the key in {path} is not UTF-8 text") from error
+    if (path is not None or key) and len(key.strip()) < SHORTEST_KEY:
+        where = KEY_VARIABLE if path is None else path
+        raise BadRequest(f"the key in {where} has {len(key.strip())} characters; expected at least {SHORTEST_KEY}")
+    return key.strip() or None
 
 
 def find_runs(given: list[Path]) -> dict[str, Path]:

@@ -53,6 +53,8 @@ def _joined(old: Vocabulary, new: Vocabulary) -> Vocabulary:
     """The old names as they are, then those that are new."""
     names = new.keys.to_frame("key").with_columns(label=pl.lit(None, pl.String) if new.labels is None else new.labels)
     fresh = names.filter(~pl.col("key").is_in(old.keys.implode()))
+    if not len(fresh):
+        return old  # with all that was indexed of it
     keys = pl.concat([old.keys.alias("key"), fresh["key"]])
     if old.labels is None and fresh["label"].null_count() == len(fresh):
         return Vocabulary(old.kind, keys)

@@ -74,6 +74,10 @@ class Vocabulary:
         close = self._close(name)
         raise UnknownName(f"no {self.kind} {name!r}{_suggestion(close)}", close)
 
+    def key_of(self, name: str) -> str:
+        """The key of a name, which may be a label; a name that is not there is its own key."""
+        return self.key(self.id(name)) if name in self._ids or name in self._labelled else name
+
     def key(self, id: int) -> str:
         return str(self.keys[id])
 

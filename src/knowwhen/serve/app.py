@@ -7,35 +7,87 @@ import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from fastapi import FastAPI, Query, Response
+from fastapi import FastAPI, Query, Request, Response
 from fastapi.responses import FileResponse
 from fastapi.staticfiles import StaticFiles
+from starlette.middleware.cors import CORSMiddleware
 
 from knowwhen.serve import requests as ask_for
-from knowwhen.serve.guard import Guard, Rules
-from knowwhen.serve.problems import CONTENT_TYPE, Problem, report_errors
+from knowwhen.serve import responses as given
+from knowwhen.serve.gathering import Gatherer
+from knowwhen.serve.guard import CHARGE, Guard, Rules
+from knowwhen.serve.metrics import Metrics
+from knowwhen.serve.openapi import describe
+from knowwhen.serve.problems import problem, report_errors
 from knowwhen.serve.service import Service
 
 STATIC = Path(__file__).parent / "static"
 VIEWS = ("/", "/ask", "/when", "/entity", "/compare", "/model")  # of the page: one file, which reads its own address
-THREADS = 2
+THREADS = 2  # for all but the questions that are gathered, which have one of their own
 
 T = TypeVar("T")
 
 
-def create_app(service: Service, rules: Rules | None = None) -> FastAPI:
-    """The application over a service."""
-    pool = ThreadPoolExecutor(THREADS, "knowwhen-answer")
+class Doors:
+    """The threads behind an application: the loop never waits for a model."""
+
+    def __init__(self, service: Service, metrics: Metrics) -> None:
+        self.service, self.metrics = service, metrics
+        self.others = ThreadPoolExecutor(THREADS, "knowwhen-answer")
+        self.gathered = ThreadPoolExecutor(1, "knowwhen-gather")
+        settings = service.settings
+        self.gatherer: Gatherer[ask_for.Ask, bytes] = Gatherer(
+            self._together, self.gathered, window=settings.gather_ms / 1000, most=settings.max_batch
+        )
+        self.warmed: asyncio.Future[None] | None = None
+
+    async def open(self) -> None:
+        self.warmed = asyncio.get_running_loop().run_in_executor(self.others, self.service.warm)
+
+    def close(self) -> None:
+        for pool in (self.others, self.gathered):
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    @property
+    def is_ready(self) -> bool:
+        return self.warmed is not None and self.warmed.done() and not self.warmed.exception()
+
+    async def run(self, function: Callable[..., T], *arguments: Any) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self.others, partial(function, *arguments))
+
+    async def one(self, function: Callable[..., Any], *arguments: Any) -> Response:
+        return respond(await self.run(lambda: value_json(function(*arguments))))
+
+    async def many(self, function: Callable[..., Sequence[Any]], asked: Any) -> Response:
+        return respond(await self.run(lambda: as_json({"results": [one.to_dict() for one in function(asked)]})))
+
+    async def ask(self, asked: ask_for.Ask) -> Response:
+        """Questions about one date share a pass; what takes longer would keep others waiting, and gains nothing."""
+        if asked.explain or not asked.time or ".." in asked.time or asked.time in ("?", "_"):
+            return await self.one(self.service.ask, asked)
+        return respond(await self.gatherer.ask(asked))
+
+    def _together(self, asked: Sequence[ask_for.Ask]) -> list[bytes | Exception]:
+        self.metrics.batch(len(asked))
+        found = self.service.ask_together(asked)
+        return [one if isinstance(one, Exception) else value_json(one) for one in found]
+
+
+def create_app(service: Service, rules: Rules | None = None) -> Guard:
+    """The application over a service, behind its guard."""
+    rules, metrics = rules or Rules(settings=service.settings), Metrics()
+    doors = Doors(service, metrics)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        app.state.warm = asyncio.get_running_loop().run_in_executor(pool, service.warm)
+        await doors.open()
         yield
-        pool.shutdown(wait=False, cancel_futures=True)
+        doors.close()
 
     app = FastAPI(
         title="knowwhen",
@@ -44,91 +96,133 @@ def create_app(service: Service, rules: Rules | None = None) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
-        openapi_url="/openapi.json",
-        responses={
-            status: {"model": Problem, "content": {CONTENT_TYPE: {}}, "description": meaning}
-            for status, meaning in {
-                400: "A request that contradicts itself or the data.",
-                404: "A name, time or run that is not there.",
-                422: "A value of the wrong kind.",
-            }.items()
-        },
     )
+    app.openapi = lambda: describe(app)  # type: ignore[method-assign]
     report_errors(app)
+    add_questions(app, doors)
+    add_names(app, doors)
+    add_state(app, doors, metrics)
+    add_page(app)
+    if rules.origins:
+        methods, headers = ("GET", "POST"), ("Authorization", "Content-Type")
+        app.add_middleware(CORSMiddleware, allow_origins=rules.origins, allow_methods=methods, allow_headers=headers)
+    return Guard(app, rules, metrics)
 
-    async def offload(function: Callable[..., T], *arguments: Any) -> T:
-        return await asyncio.get_running_loop().run_in_executor(pool, function, *arguments)
 
-    def one(function: Callable[..., Any], *arguments: Any) -> bytes:
-        found = function(*arguments)
-        return as_json(found if isinstance(found, dict) else found.to_dict())
+def add_questions(app: FastAPI, doors: Doors) -> None:
+    service = doors.service
 
-    def many(function: Callable[..., Sequence[Any]], name: str, *arguments: Any) -> bytes:
-        return as_json({name: [found.to_dict() for found in function(*arguments)]})
-
-    @app.get("/api/ask", tags=["questions"])
+    @app.get("/api/ask", tags=["questions"], responses=ok(given.Answers | given.TimeAnswers))
     async def ask(asked: Annotated[ask_for.Ask, Query()]) -> Response:
         """The answers to a question with ? in one place, best first."""
-        return respond(await offload(one, service.ask, asked))
+        return await doors.ask(asked)
 
-    @app.post("/api/ask", tags=["questions"])
-    async def ask_many(asked: ask_for.AskMany) -> Response:
+    @app.post("/api/ask", tags=["questions"], responses=ok(given.ManyAnswers))
+    async def ask_many(asked: ask_for.AskMany, request: Request) -> Response:
         """The answers to many questions, in their order."""
-        return respond(await offload(many, service.ask_many, "results", asked))
+        request.scope[CHARGE](len(asked.questions) - 1)
+        return await doors.many(service.ask_many, asked)
 
-    @app.get("/api/when", tags=["questions"])
+    @app.get("/api/when", tags=["questions"], responses=ok(given.When))
     async def when(asked: Annotated[ask_for.When, Query()]) -> Response:
         """When a fact begins and ends: as known, or inferred with a probability, 80 % ranges and reasons."""
-        return respond(await offload(one, service.when, asked))
+        return await doors.one(service.when, asked)
 
-    @app.post("/api/when", tags=["questions"])
-    async def when_many(asked: ask_for.WhenMany) -> Response:
+    @app.post("/api/when", tags=["questions"], responses=ok(given.ManyWhen))
+    async def when_many(asked: ask_for.WhenMany, request: Request) -> Response:
         """The same for many facts, in their order."""
-        return respond(await offload(many, service.when_many, "results", asked))
+        request.scope[CHARGE](len(asked.facts) - 1)
+        return await doors.many(service.when_many, asked)
 
-    @app.get("/api/timeline", tags=["questions"])
+    @app.get("/api/timeline", tags=["questions"], responses=ok(given.Timeline))
     async def timeline(asked: Annotated[ask_for.Timeline, Query()]) -> Response:
         """The scores and probabilities of several objects along time."""
-        return respond(await offload(one, service.timeline, asked))
+        return await doors.one(service.timeline, asked)
 
-    @app.get("/api/similar", tags=["names"])
-    async def similar(asked: Annotated[ask_for.Similar, Query()]) -> Response:
-        """The entities that are nearest in the embedding."""
-        return respond(await offload(one, service.similar, asked))
+    @app.post("/api/facts", tags=["facts"], responses=ok(given.Added))
+    async def add(asked: ask_for.AddFacts) -> Response:
+        """Add facts without training, on a server that takes them: the next question knows them."""
+        return await doors.one(service.add, asked)
 
-    @app.get("/api/names", tags=["names"])
+
+def add_names(app: FastAPI, doors: Doors) -> None:
+    service = doors.service
+
+    @app.get("/api/names", tags=["names"], responses=ok(given.Names))
     async def names(asked: Annotated[ask_for.Names, Query()]) -> Response:
         """Names that may be meant by what was typed, those with most facts first."""
-        return respond(await offload(one, service.find_names, asked))
+        return await doors.one(service.find_names, asked)
 
-    @app.get("/api/entity/{key:path}", tags=["names"])
+    @app.get("/api/entity/{key:path}", tags=["names"], responses=ok(given.Entity))
     async def entity(key: str, asked: Annotated[ask_for.Entity, Query()]) -> Response:
         """All that is known of an entity: its facts with their spans."""
-        return respond(await offload(one, service.entity, key, asked))
+        return await doors.one(service.entity, key, asked)
 
-    @app.get("/api/info", tags=["model"])
+    @app.get("/api/similar", tags=["names"], responses=ok(given.Neighbours))
+    async def similar(asked: Annotated[ask_for.Similar, Query()]) -> Response:
+        """The entities that are nearest in the embedding."""
+        return await doors.one(service.similar, asked)
+
+
+def add_state(app: FastAPI, doors: Doors, metrics: Metrics) -> None:
+    service = doors.service
+
+    @app.get("/api/info", tags=["model"], responses=ok(given.Info))
     async def info(asked: Annotated[ask_for.Chosen, Query()]) -> Response:
         """What the model is, what it was trained on, and what this server allows."""
-        return respond(await offload(one, service.info, asked))
+        return await doors.one(service.info, asked)
 
-    @app.get("/api/evaluation", tags=["model"])
+    @app.get("/api/evaluation", tags=["model"], responses=ok(given.Evaluation))
     async def evaluation(asked: Annotated[ask_for.Chosen, Query()]) -> Response:
         """Metrics with their protocol, calibration and time questions on a sample of the test split; measured once."""
-        return respond(await offload(one, service.evaluation, asked))
+        return await doors.one(service.evaluation, asked)
 
-    @app.get("/healthz", tags=["server"])
+    @app.get("/healthz", tags=["server"], responses=ok(given.Status))
     async def healthz() -> Response:
         """Whether the server answers."""
         return respond(as_json({"status": "ok"}))
 
+    @app.get("/readyz", tags=["server"], responses=ok(given.Status) | {503: {"description": "Not yet."}})
+    async def readyz() -> Response:
+        """Whether all indexes are built, so that no question waits for them."""
+        if doors.is_ready:
+            return respond(as_json({"status": "ready"}))
+        return problem(503, "Busy", "indexes are still being built", headers={"Retry-After": "1"})
+
+    @app.get("/metrics", tags=["server"], responses={200: {"content": {"text/plain": {}}}})
+    async def prometheus() -> Response:
+        """Counts of requests, their times and the sizes of batches, for Prometheus."""
+        return Response(metrics.text({"ready": doors.is_ready}), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def add_page(app: FastAPI) -> None:
     def page() -> FileResponse:
         return FileResponse(STATIC / "index.html", headers={"Cache-Control": "no-cache"})
 
+    def documentation() -> FileResponse:
+        return FileResponse(STATIC / "docs" / "index.html", headers={"Cache-Control": "no-cache"})
+
     for view in VIEWS:
         app.add_api_route(view, page, include_in_schema=False)
-    app.mount("/static", StaticFiles(directory=STATIC), "static")
-    app.add_middleware(Guard, rules=rules or Rules())
-    return app
+    app.add_api_route("/docs", documentation, include_in_schema=False)
+    app.mount("/static", Files(directory=STATIC), "static")
+
+
+class Files(StaticFiles):
+    """Files that a browser asks for again whether they are new, so that an update is seen at once."""
+
+    def file_response(self, *arguments: Any, **options: Any) -> Response:
+        response = super().file_response(*arguments, **options)
+        response.headers["Cache-Control"] = "no-cache"
+        return response
+
+
+def ok(model: Any) -> dict[int | str, dict[str, Any]]:
+    return {200: {"model": model, "description": "Found."}}
+
+
+def value_json(found: Any) -> bytes:
+    return as_json(found if isinstance(found, dict) else found.to_dict())
 
 
 def as_json(values: Any) -> bytes:

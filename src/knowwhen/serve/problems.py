@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
-import traceback
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -53,7 +51,7 @@ def problem(
 
 def problem_of(error: KnowwhenError) -> Response:
     suggestions: tuple[str, ...] = getattr(error, "suggestions", ())
-    return problem(error.status, type(error).__name__, str(error), suggestions)
+    return problem(error.status, type(error).__name__, str(error), suggestions, getattr(error, "headers", None))
 
 
 def report_errors(app: FastAPI) -> None:
@@ -74,8 +72,7 @@ def report_errors(app: FastAPI) -> None:
         return problem(error.status_code, "HTTPError", detail, headers=error.headers)
 
     @app.exception_handler(Exception)
-    async def unforeseen(request: Request, error: Exception) -> Response:
-        traceback.print_exception(error, file=sys.stderr)
+    async def unforeseen(request: Request, error: Exception) -> Response:  # the server logs its trace
         return problem(500, "Unforeseen", "this failed in a way we did not foresee: our fault, not yours")
 
 

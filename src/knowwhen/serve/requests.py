@@ -128,3 +128,18 @@ class Entity(Request):
 
 class Chosen(Request):
     run: Run = None
+
+
+class NewFact(Named):
+    """A fact to add; one date alone is that of an event where it is both begin and end."""
+
+    begin: str | None = Field(default=None, max_length=100, description="A date; null: unknown.", examples=["2024"])
+    end: str | None = Field(default=None, max_length=100, description="A date; null: unknown, or still holds.")
+
+
+class AddFacts(Request):
+    model_config = example(
+        facts=[{"subject": "France", "predicate": "has prime minister", "object": "Michel Barnier", "begin": "2024"}]
+    )
+    facts: list[NewFact] = Field(min_length=1, description="All are added, or none.")
+    run: Run = None

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import errno
+import ipaddress
 import signal
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from knowwhen.errors import BadRequest, RunError
+from knowwhen.serve.guard import Rules
 from knowwhen.serve.settings import ServeSettings
 
+ELSEWHERE = 50.0  # requests a second of one client, where it is not on this machine
 GRACE = 10  # seconds that requests under way have when the server is stopped
 
 
@@ -29,6 +32,25 @@ def bind(host: str, port: int) -> socket.socket:
                 f"port {port} of {host} is taken, perhaps by another server; choose another --port"
             ) from None
         raise BadRequest(f"cannot listen at {host} port {port}: {error.strerror or error}") from None
+
+
+def is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def make_rules(
+    host: str, key: str | None, hosts: Sequence[str], origins: Sequence[str], settings: ServeSettings
+) -> Rules:
+    """The rules of a server at an address; one that others can reach needs a key."""
+    local = is_loopback(host)
+    if not local and key is None:
+        raise BadRequest(f"{host} can be reached by others; give a key with --key-file FILE or $KNOWWHEN_KEY")
+    rate = settings.rate if settings.rate is not None or local else ELSEWHERE
+    named = tuple(name.lower() for name in (host, *hosts))
+    return Rules(key, named, tuple(origin.rstrip("/") for origin in origins), rate, settings)
 
 
 def address(listening: socket.socket) -> str:
@@ -53,7 +75,7 @@ class Server(uvicorn.Server):
                 signal.signal(number, handler)
 
 
-def configured(app: FastAPI, settings: ServeSettings) -> uvicorn.Config:
+def configured(app: ASGIApp, settings: ServeSettings) -> uvicorn.Config:
     """How an application is served: quietly, and without telling what serves it."""
     return uvicorn.Config(
         app,
@@ -61,11 +83,11 @@ def configured(app: FastAPI, settings: ServeSettings) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=settings.max_waiting,
+        limit_concurrency=4 * settings.max_waiting + 100,  # connections, most of them idle
         timeout_graceful_shutdown=GRACE,
     )
 
 
-def serve(app: FastAPI, listening: socket.socket, settings: ServeSettings) -> None:
+def serve_on(app: ASGIApp, listening: socket.socket, settings: ServeSettings) -> None:
     """Answers requests until a signal says stop."""
     Server(configured(app, settings)).run(sockets=[listening])

@@ -6,10 +6,15 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
-from knowwhen.errors import BadRequest, NotFound, did_you_mean
+import polars as pl
+
+from knowwhen.errors import BadFacts, BadRequest, KnowwhenError, NotFound, did_you_mean
 from knowwhen.facts.dataset import Dataset
+from knowwhen.facts.formats.named import NamedDataset, ReadOptions, check_names_and_times
+from knowwhen.facts.formats.problems import Problems
 from knowwhen.facts.table import Ints
 from knowwhen.query import EntityFacts, Neighbours, Question, TimelineScores, answer, read_question
 from knowwhen.query import When as WhenAnswer
@@ -21,10 +26,17 @@ from knowwhen.serve.settings import ServeSettings
 from knowwhen.trained import TrainedModel
 
 Found = Answers | TimeAnswers
+PROBLEMS_SHOWN = 20
 
 
 class UnknownRun(NotFound):
     """A run that this server does not have."""
+
+
+class NotWritable(KnowwhenError):
+    """A server that takes no facts."""
+
+    status = 403
 
 
 @dataclass(frozen=True)
@@ -87,13 +99,15 @@ class Served:
 class Service:
     """Answers requests about one or several runs, under limits."""
 
-    def __init__(self, runs: Mapping[str, TrainedModel], settings: ServeSettings | None = None) -> None:
+    def __init__(
+        self, runs: Mapping[str, TrainedModel], settings: ServeSettings | None = None, *, writable: bool = False
+    ) -> None:
         if not runs:
             raise BadRequest("no run to serve; name at least one")
-        self.settings = settings or ServeSettings()
+        self.settings, self.writable = settings or ServeSettings(), writable
         self._runs = {name: Served(name, trained) for name, trained in runs.items()}
         self._first = next(iter(self._runs))
-        self._evaluating = threading.Lock()
+        self._adding, self._evaluating = threading.Lock(), threading.Lock()
         self._evaluations: dict[tuple[str, str], dict[str, Any]] = {}
 
     @property
@@ -144,9 +158,30 @@ class Service:
             **asdict(options),
         )
 
+    def ask_together(self, asked: Sequence[ask_for.Ask]) -> list[Found | KnowwhenError]:
+        """The answers to questions of different people, those with equal options in one pass; errors are one's own."""
+        found: dict[int, Found | KnowwhenError] = {}
+        groups: dict[tuple[Served, AskedOptions], list[tuple[int, Question]]] = {}
+        for i, one in enumerate(asked):
+            try:
+                served = self.run(one.run)
+                question = self.read(served, one, one.candidates, one.novel)
+                groups.setdefault((served, self.options(one)), []).append((i, question))
+            except KnowwhenError as error:
+                found[i] = error
+        for (served, options), members in groups.items():
+            places, questions = zip(*members, strict=True)
+            try:
+                found |= zip(places, self.answer(served, questions, options), strict=True)
+            except KnowwhenError as error:
+                found |= dict.fromkeys(places, error)
+        return [found[i] for i in range(len(asked))]
+
     def ask(self, asked: ask_for.Ask) -> Found:
-        served = self.run(asked.run)
-        return self.answer(served, [self.read(served, asked, asked.candidates, asked.novel)], self.options(asked))[0]
+        found = self.ask_together([asked])[0]
+        if isinstance(found, KnowwhenError):
+            raise found
+        return found
 
     def ask_many(self, asked: ask_for.AskMany) -> list[Found]:
         self._check("questions", len(asked.questions), self.settings.max_batch, "send them in several requests")
@@ -189,7 +224,27 @@ class Service:
         runs = [
             {"run": one.name, "data": one.dataset.name, "model": one.trained.model.name} for one in self._runs.values()
         ]
-        return {**self.run(asked.run).about, "runs": runs, "limits": self.settings.model_dump()}
+        here = {"runs": runs, "writable": self.writable, "limits": self.settings.model_dump()}
+        return {**self.run(asked.run).about, **here}
+
+    def add(self, asked: ask_for.AddFacts) -> dict[str, Any]:
+        """Adds facts to a run, as `knowwhen add` does; questions go on being answered, from what was known before."""
+        if not self.writable:
+            raise NotWritable("this server does not take facts; start it with --writable")
+        self._check("facts", len(asked.facts), self.settings.max_facts, "send them in several requests")
+        with self._adding:
+            served = self.run(asked.run)
+            before = served.dataset
+            after = Served(served.name, served.trained.add(new_facts(before, asked.facts)))
+            after.warm()
+            self._runs[served.name] = after
+        return {
+            "run": served.name,
+            "added": len(after.dataset.added) - len(before.added),
+            "added_in_all": len(after.dataset.added),
+            "new_entities": len(after.dataset.entities) - len(before.entities),
+            "new_timestamps": len(after.dataset.timeline) - len(before.timeline),
+        }
 
     def evaluation(self, asked: ask_for.Chosen, split: str = "test") -> dict[str, Any]:
         """Metrics with their protocol, calibration and time questions of a sample of a split; measured once."""
@@ -221,3 +276,26 @@ class Service:
     def _check(self, what: str, given: int, most: int, remedy: str) -> None:
         if given > most:
             raise BadRequest(f"{what}: {given:,} given, at most {most:,} are allowed; {remedy}")
+
+
+def new_facts(dataset: Dataset, facts: Sequence[ask_for.NewFact]) -> Dataset:
+    """Facts as a dataset of their own; a name that is a label here stands for its key, others are new."""
+    entities, predicates = dataset.entities, dataset.predicates
+    rows = pl.DataFrame(
+        {
+            "subject": [entities.key_of(fact.subject) for fact in facts],
+            "predicate": [predicates.key_of(fact.predicate) for fact in facts],
+            "object": [entities.key_of(fact.object) for fact in facts],
+            "begin": [fact.begin or None for fact in facts],
+            "end": [fact.end or None for fact in facts],
+            "line": range(1, len(facts) + 1),
+        },
+        schema_overrides={"begin": pl.String, "end": pl.String, "line": pl.Int64},
+    )
+    problems = Problems(skip=True)
+    named = check_names_and_times(rows, Path("facts"), problems)
+    if problems.found:
+        bad, shown = len(problems.found), [str(problem) for problem in problems.found[:PROBLEMS_SHOWN]]
+        raise BadFacts(f"{bad} of {len(facts)} facts are none, so that nothing is added", shown)
+    options = ReadOptions(granularity=dataset.timeline.granularity, fractions=(0.0, 0.0))
+    return Dataset.of(NamedDataset({"": named}, "added"), options)

@@ -14,6 +14,7 @@ class ServeSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    max_body: int = Field(default=1_000_000, ge=100, description="Bytes of a request's body.")
     max_batch: int = Field(default=1000, ge=1, description="Questions in one request.")
     max_top: int = Field(
         default=1000, ge=1, description="Answers to one question, and names or neighbours in one list."
@@ -24,9 +25,19 @@ class ServeSettings(BaseModel):
     max_facts: int = Field(
         default=10_000, ge=1, description="Facts of an entity in one answer, and facts added in one request."
     )
+    seconds: float = Field(default=30.0, gt=0, description="Time a request may take, its body included.")
     max_waiting: int = Field(
         default=1000, ge=1, description="Requests under way at once; more are told to come back later."
     )
+    gather_ms: float = Field(
+        default=2.0, ge=0, le=100, description="Milliseconds a question may wait for others to share a pass."
+    )
+    rate: float | None = Field(
+        default=None,
+        gt=0,
+        description="Requests a second that one client may make on average; unset: any on loopback, 50 elsewhere.",
+    )
+    burst: int = Field(default=200, ge=1, description="Requests that one client may make before `rate` counts.")
     evaluated: int = Field(
         default=500, ge=1, description="Facts of the test split that /api/evaluation is measured on."
     )

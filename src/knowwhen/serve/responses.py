@@ -1,0 +1,190 @@
+"""What the API gives, for its documentation: the shapes of the library's `to_dict()`. Tests compare both."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+Dates = tuple[str | None, str | None]
+"""Begin and end of a span; null where it is open or unknown."""
+
+
+class Fact(BaseModel):
+    subject: str
+    predicate: str
+    object: str
+    keys: tuple[str, str, str] = Field(description="Of subject, predicate and object.")
+    begin: str | None
+    end: str | None
+    value: float = Field(description="How much it speaks for the answer.")
+
+
+class EvidenceFact(Fact):
+    lag: str | None = Field(description="How far from the time that is asked about.", examples=["2 to 3 days before"])
+
+
+class Explanation(BaseModel):
+    """Shares that add up to the score."""
+
+    decomposition: float
+    facts: list[EvidenceFact]
+    others: float = Field(description="Of facts at other timestamps.")
+    correction: float = Field(description="By how many facts there are about the answer.")
+    time: str | None
+    note: str | None = Field(description="Why there are no facts, where there cannot be.")
+
+
+class Answer(BaseModel):
+    name: str = Field(examples=["Barack Obama"])
+    key: str = Field(examples=["Barack Obama"])
+    score: float = Field(examples=[10.51])
+    probability: float = Field(examples=[0.872])
+    known: bool = Field(description="The facts say so; else it is inferred.", examples=[True])
+    spans: list[Dates] = Field(description="When it is known to hold.", examples=[[["2009", "2017"]]])
+    reasons: Explanation | None = None
+
+
+class Answers(BaseModel):
+    question: str = Field(examples=["United States, has president, ?, 2012"])
+    asks: Literal["subject", "predicate", "object"]
+    calibrated: bool
+    answers: list[Answer]
+
+
+class TimeSpan(BaseModel):
+    begin: str
+    end: str
+    probability: float
+
+
+class TimeAnswers(BaseModel):
+    question: str = Field(examples=["France, has president, François Mitterrand, ?"])
+    asks: Literal["time"]
+    calibrated: bool
+    best: str = Field(description="The most probable timestamp.", examples=["1981"])
+    spans: list[TimeSpan]
+    known: list[Dates]
+    times: list[str] = Field(description="The time axis.")
+    scores: list[float]
+    probabilities: list[float] = Field(description="That a moment of the fact's span is this timestamp.")
+    reasons: Explanation | None = None
+
+
+class ManyAnswers(BaseModel):
+    results: list[Answers | TimeAnswers]
+
+
+class When(BaseModel):
+    question: str = Field(examples=["France, has president, François Mitterrand"])
+    begin: str | None = Field(examples=["1981"])
+    end: str | None = Field(examples=["1995"])
+    probability: float = Field(description="That begin and end are both right, given what is known.", examples=[0.45])
+    no_end: float = Field(description="The probability that the facts would tell no end.")
+    begin_range: tuple[str, str] = Field(description="Holds the begin with a probability of 80 %.")
+    end_range: tuple[str, str]
+    inferred: list[Literal["begin", "end"]] = Field(description="Those that no fact tells.")
+    times: list[str]
+    alternatives: list[TimeSpan]
+    reasons: list[Fact]
+    known: list[Dates]
+    holds: list[float] = Field(description="The probability that it holds at each of the times.")
+
+
+class ManyWhen(BaseModel):
+    results: list[When]
+
+
+class Timeline(BaseModel):
+    subject: str
+    predicate: str
+    objects: list[str]
+    keys: list[str]
+    times: list[str]
+    scores: list[list[float]] = Field(description="A row for each object.")
+    probabilities: list[list[float]] = Field(description="Of the object among all entities, at that time.")
+    known: list[list[Dates]]
+
+
+class Neighbour(BaseModel):
+    name: str
+    key: str
+    similarity: float = Field(description="A cosine.", examples=[0.36])
+
+
+class Neighbours(BaseModel):
+    of: str
+    neighbours: list[Neighbour]
+
+
+class FoundName(BaseModel):
+    key: str
+    name: str
+    matched: str = Field(description="The key or the label, whichever was found.")
+    facts: int = Field(description="How many facts it is in.")
+
+
+class Names(BaseModel):
+    q: str
+    kind: Literal["entity", "predicate"]
+    names: list[FoundName]
+
+
+class EntityFact(BaseModel):
+    side: Literal["subject", "object"] = Field(description="What the entity is in this fact.")
+    predicate: str
+    predicate_key: str
+    other: str
+    other_key: str
+    begin: str | None
+    end: str | None
+
+
+class Entity(BaseModel):
+    key: str
+    name: str
+    time: str | None
+    total: int = Field(description="How many facts there are, also those that are not listed.")
+    facts: list[EntityFact]
+
+
+class Predicate(BaseModel):
+    key: str
+    name: str
+    facts: int
+
+
+class Info(BaseModel):
+    run: str
+    runs: list[dict[str, str]]
+    model: dict[str, Any]
+    data: dict[str, Any]
+    about: dict[str, str]
+    calibrated: bool
+    predicates: list[Predicate]
+    times: list[str]
+    card: str = Field(description="The model card, Markdown.")
+    writable: bool
+    limits: dict[str, float | None]
+
+
+class Evaluation(BaseModel):
+    run: str
+    split: str
+    facts: int
+    measured: int
+    ranking: dict[str, Any]
+    calibration: dict[str, Any]
+    time_questions: dict[str, Any] | None
+
+
+class Added(BaseModel):
+    run: str
+    added: int
+    added_in_all: int
+    new_entities: int
+    new_timestamps: int
+
+
+class Status(BaseModel):
+    status: str
