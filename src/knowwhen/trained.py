@@ -13,7 +13,7 @@ import polars as pl
 import torch
 
 from knowwhen import checksums
-from knowwhen.dating import TimeHead, believed
+from knowwhen.dating import TimeHead, believed, measure_holding
 from knowwhen.errors import BadRequest, RunError
 from knowwhen.evaluation import (
     Calibration,
@@ -38,14 +38,19 @@ from knowwhen.models.growing import grown, place_unseen
 from knowwhen.plotting import plot  # registers the figures of answers, so that they have `.plot()`
 from knowwhen.query import (
     Answers,
+    AsOf,
+    Holds,
     Neighbours,
     TimeAnswers,
     TimelineScores,
     When,
+    as_of,
     ask,
     ask_batch,
     embeddings,
     fill,
+    holds,
+    holds_batch,
     nearest_times,
     similar,
     timeline,
@@ -170,8 +175,12 @@ class TrainedModel:
         With `greedy`, spans are grown from the decomposition's curve as in published tables, without the time head.
         """
         measured = self.trained
-        head = None if greedy or measured.times is None else believed(measured.times, measured.model)
-        return evaluate_times(measured.model, measured.dataset, split, sample=sample, seed=seed, head=head)
+        model, dataset, head = measured.model, measured.dataset, None if greedy else measured.times
+        answers = None if head is None else believed(head, model)
+        found = evaluate_times(model, dataset, split, sample=sample, seed=seed, head=answers)
+        if head is None:
+            return found
+        return replace(found, holds=measure_holding(head, model, dataset, split, facts=sample, seed=seed))
 
     def evaluate_calibration(
         self, split: str = "test", *, sample: int | None = None, seed: int = 0
@@ -218,6 +227,26 @@ class TrainedModel:
         if isinstance(subject, str):
             return when(*here, subject, predicate, object, infer_known=infer_known)
         return when_batch(*here, subject, infer_known=infer_known)
+
+    @overload
+    def holds(self, subject: str, predicate: str, object: str, time: object) -> Holds: ...
+
+    @overload
+    def holds(self, subject: Sequence[Sequence[Any] | Mapping[str, Any]]) -> list[Holds]: ...
+
+    def holds(self, subject: Any, predicate: Any = None, object: Any = None, time: Any = None) -> Holds | list[Holds]:
+        """The probability that a fact holds at a time, or each of a list: also beyond the last time of the data."""
+        here = (self.model, self.times, self.dataset)
+        if isinstance(subject, str):
+            return holds(*here, subject, predicate, object, time)
+        return holds_batch(*here, subject)
+
+    def as_of(self, subject: str, predicate: str, object: str, date: object, top: int = 10) -> AsOf:
+        """The answers to a question with "?" in one place, by the probability that each holds at a date.
+
+        The date may lie beyond the data.
+        """
+        return as_of(self.model, self.times, self.dataset, (subject, predicate, object), date, top=top)
 
     def fill(self, *, min_probability: float = 0.0) -> pl.DataFrame:
         """Every fact of the dataset, missing begins and ends inferred in columns of their own."""

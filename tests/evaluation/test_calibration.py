@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose
 
 from knowwhen.errors import BadRequest, DamagedFile, NonFiniteScores
 from knowwhen.evaluation import Calibration, calibrate, calibration_report
+from knowwhen.evaluation.bins import reliability
 from knowwhen.evaluation.calibration import Fit, draw_questions, fit_temperature, temperature_of
-from knowwhen.evaluation.reliability import reliability
 
 
 def test_reliability_by_hand():

@@ -10,7 +10,8 @@ import pytest
 
 from knowwhen.errors import BadRequest, DiskError, MissingExtra
 from knowwhen.evaluation import CalibrationReport
-from knowwhen.evaluation.reliability import Bin, Reliability, SlotReport
+from knowwhen.evaluation.bins import Bin, Reliability
+from knowwhen.evaluation.reliability import SlotReport
 from knowwhen.plotting import (
     answers_figure,
     plot,

@@ -33,6 +33,10 @@ def ask(
         str | None,
         typer.Argument(metavar="[TIME]", help="A date, a range 2009..2012, ? for when; left out: whenever."),
     ] = None,
+    as_of: Annotated[
+        str | None,
+        typer.Option("--as-of", help="A date, also beyond the data: answers by the probability that they hold then."),
+    ] = None,
     top: Annotated[int, typer.Option("--top", help="How many answers.")] = 10,
     novel: Annotated[bool, typer.Option("--novel", help="Leave out what is already known.")] = False,
     candidates: Annotated[
@@ -69,6 +73,18 @@ def ask(
     """
     options = {"top": top, "novel": novel, "min_probability": min_probability, "explain": why}
     names = read_candidates(candidates)
+    if as_of is not None:
+        refused = {"TIME": time, "--novel": novel, "--candidates": candidates, "--why": why, "--batch": batch}
+        useless = [
+            name for name, value in {**refused, "--plot": plot, "--min-probability": min_probability}.items() if value
+        ]
+        if useless:
+            raise BadRequest(f"--as-of is given with {useless[0]}; ask with one or the other")
+        if subject is None or predicate is None or object is None:
+            raise BadRequest("a question needs SUBJECT, PREDICATE and OBJECT, one of them being ?")
+        found = open_run(run, device, allow_code, no_verify).as_of(subject, predicate, object, as_of, top)
+        print(json.dumps(found.to_dict(), ensure_ascii=False) if as_json else found)
+        return
     if batch is not None:
         from knowwhen.cli.batch import Target, answer_file
 

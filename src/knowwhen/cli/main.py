@@ -19,6 +19,7 @@ from knowwhen.cli import (
     evaluate,
     export,
     fill,
+    holds,
     plot,
     reproduce,
     serve,
@@ -44,6 +45,7 @@ app.command()(evaluate.evaluate)
 app.command()(baseline.baseline)
 app.command()(ask.ask)
 app.command()(when.when)
+app.command()(holds.holds)
 app.command()(fill.fill)
 app.command()(add.add)
 app.command()(plot.plot)

@@ -22,6 +22,7 @@ class Kind(StrEnum):
     TIMELINE = "timeline"
     TRAINING = "training"
     RELIABILITY = "reliability"
+    DATES = "dates"
     TIMESTAMPS = "timestamps"
 
 
@@ -32,7 +33,7 @@ class Values(StrEnum):
 
 def plot(
     run: Run,
-    kind: Annotated[Kind, typer.Argument(help="timeline, training, reliability or timestamps.")],
+    kind: Annotated[Kind, typer.Argument(help="timeline, training, reliability, dates or timestamps.")],
     names: Annotated[
         list[str] | None,
         typer.Argument(
@@ -46,13 +47,13 @@ def plot(
     values: Annotated[
         Values | None, typer.Option("--values", help="What a timeline shows; scores if left out.")
     ] = None,
-    split: Annotated[str | None, typer.Option("--split", help="Of a reliability diagram; valid if left out.")] = None,
+    split: Annotated[str | None, typer.Option("--split", help="Of reliability and dates; valid if left out.")] = None,
     device: Device = None,
     allow_code: AllowCode = False,
     no_verify: NoVerify = False,
     as_json: Json = False,
 ) -> None:
-    """Draw scores along time, how training went, how far probabilities can be believed, or the timestamps' embedding.
+    """Draw scores along time, how training went, how far probabilities and dates can be believed, or the timestamps.
 
     Example: knowwhen plot runs/leaders timeline France "has president" --span 1980..2020 --out presidents.svg
     """
@@ -72,7 +73,10 @@ def plot(
 
 def check_use(kind: Kind, given: dict[str, object]) -> None:
     """Refuses what the kind of figure has no use for."""
-    used = {Kind.TIMELINE: ("names", "--span", "--values"), Kind.RELIABILITY: ("--split",)}.get(kind, ())
+    used = {
+        Kind.TIMELINE: ("names", "--span", "--values"),
+        **dict.fromkeys((Kind.RELIABILITY, Kind.DATES), ("--split",)),
+    }.get(kind, ())
     useless = [name for name, value in given.items() if value and name not in used]
     if useless:
         raise BadRequest(f"a figure of kind {kind} takes no {useless[0]}")
@@ -88,11 +92,13 @@ def timeline(trained: TrainedModel, names: list[str], span: str | None, values: 
 
 
 def figure_of_run(trained: TrainedModel, kind: Kind, split: str) -> Figure:
-    from knowwhen.plotting import reliability_figure, timestamps_figure, training_figure
+    from knowwhen.plotting import dates_figure, reliability_figure, timestamps_figure, training_figure
 
     if kind is Kind.TRAINING:
         return training_figure(trained.records)
     if kind is Kind.RELIABILITY:
         return reliability_figure(trained.evaluate_calibration(split))
+    if kind is Kind.DATES:
+        return dates_figure(trained.evaluate_times(split))
     rows = trained.embeddings("timestamps")
     return timestamps_figure(rows["label"].to_list(), rows["embedding"].to_numpy())

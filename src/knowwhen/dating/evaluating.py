@@ -12,6 +12,7 @@ from knowwhen import chunks
 from knowwhen.dating.beliefs import Belief, shortest_range
 from knowwhen.dating.head import BATCH, TimeHead
 from knowwhen.dating.neighbours import Asked, rows_of
+from knowwhen.evaluation.bins import reliability
 from knowwhen.evaluation.intervals import INTERVAL_METRICS
 from knowwhen.evaluation.precision import average_precision, macro_average_precision
 from knowwhen.evaluation.times import (
@@ -67,6 +68,16 @@ def _look(task: TimeTask, facts: Facts, belief: Belief, head: TimeHead, found: d
         values = {"error": abs(at[middle] - at[ids]), "inside": inside, "length": at[high] - at[low] + 1}
         for key, column in values.items():
             found[f"{name} {key}"].append(column[ids != OPEN])
+    begun, ended = facts.begin != OPEN, facts.end != OPEN
+    sure = belief.spans(1)
+    same = (sure[0][:, 0] == facts.begin) & (sure[1][:, 0] == facts.end)
+    for name, rows, confidence, right in (
+        ("begin", begun, belief.begins.max(1), belief.begins.argmax(1) == facts.begin),
+        ("end", ended, belief.ends.max(1), belief.ends.argmax(1) == facts.end),
+        ("span", closed, sure[2][:, 0], same),
+    ):
+        found[f"{name} confidence"].append(confidence[rows])
+        found[f"{name} right"].append(right[rows])
     dated = np.flatnonzero(~facts.is_static)
     asks = truth | ~known
     precision = [average_precision(truth[i][asks[i]], belief.holds[i][asks[i]].astype(np.float32)) for i in dated]
@@ -97,6 +108,11 @@ def _scores(task: TimeTask, columns: dict[str, Any]) -> TimeScores:
         auc_pr_paper=_paper(task, columns.get("holds")),
         begins=_ends(columns, "begins"),
         ends=_ends(columns, "ends"),
+        reliability={
+            name: reliability(np.clip(columns[f"{name} confidence"], 0, 1), columns[f"{name} right"])
+            for name in ("begin", "end", "span")
+            if len(columns[f"{name} right"])
+        },
     )
 
 

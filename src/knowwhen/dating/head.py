@@ -18,7 +18,9 @@ from torch import Tensor
 from knowwhen import chunks
 from knowwhen.dating.beliefs import Belief
 from knowwhen.dating.gaps import Facing, GapHead
+from knowwhen.dating.judging import Counted, Judge
 from knowwhen.dating.neighbours import Asked, Neighbourhood
+from knowwhen.dating.survival import Survival
 from knowwhen.errors import DamagedFile
 from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.table import OPEN, Facts, Ints
@@ -26,6 +28,7 @@ from knowwhen.files import write_whole
 from knowwhen.models import TemporalModel
 
 BEGINS, SPANS = 32, 256  # the most probable begins for which ends are scored; the most probable spans of these
+FEW_BEGINS = 8  # enough where only the curve along time is wanted
 BATCH = 64  # questions at once
 NUMBERS, TENSORS = "times.json", "times.safetensors"
 
@@ -51,12 +54,22 @@ class TimeHead:
     neighbourhood: Neighbourhood | None = None
     axis: Tensor = field(default_factory=lambda: torch.empty(0, dtype=torch.int64))  # (T,) positions
     known: Facts = field(default_factory=Facts.empty)  # what the neighbourhood was made of
+    judge: Judge | None = None  # None: too few facts of valid to learn whether facts hold
+    counted: Counted | None = None
+    survival: Survival | None = None
 
     def recall(self, dataset: Dataset) -> TimeHead:
         """The head with the facts to draw on: those of train, and those added since."""
         facts, P = Facts.concatenate(dataset.train, dataset.added), len(dataset.predicates)
         axis = torch.from_numpy(dataset.timeline.positions.copy())
-        return replace(self, neighbourhood=Neighbourhood(facts, P, dataset.timeline), axis=axis, known=facts)
+        return replace(
+            self,
+            neighbourhood=Neighbourhood(facts, P, dataset.timeline),
+            axis=axis,
+            known=facts,
+            counted=Counted(facts, P, dataset.timeline),
+            survival=Survival(facts, dataset.timeline),
+        )
 
     def facing(self, asked: Asked) -> Facing:
         assert self.neighbourhood is not None, "recall comes first"
@@ -89,15 +102,45 @@ class TimeHead:
         for part in chunks.slices(len(asked), BATCH):
             yield self._believe(asked[part], model, begin[part], end[part])
 
-    @torch.no_grad()
+    def curves(
+        self, asked: Asked, model: TemporalModel | None, begin: Ints | None = None, end: Ints | None = None
+    ) -> np.ndarray:  # (n, T)
+        """The probability that each fact holds, along time: `Belief.holds`, from fewer begins."""
+        none = np.full(len(asked), OPEN)
+        begin, end = none if begin is None else begin, none if end is None else end
+        found = [
+            self._spans(asked[part], model, begin[part], end[part], FEW_BEGINS).holds().numpy()
+            for part in chunks.slices(len(asked), BATCH)
+        ]
+        return np.concatenate(found) if found else np.empty((0, len(self.axis)))
+
     def _believe(self, asked: Asked, model: TemporalModel | None, begin: Ints, end: Ints) -> Belief:
+        spans, T = self._spans(asked, model, begin, end, BEGINS), len(self.axis)
+        closed = spans.joint[..., :T]
+        weight, place = closed.flatten(1).topk(min(SPANS, closed[0].numel()), dim=1)
+        place = torch.where(weight > 0, place, place[:, :1])  # where fewer are possible, the best again, for nothing
+        values = {
+            "begin": spans.starts.gather(1, place // T),
+            "end": place % T,
+            "weight": _normal(weight),
+            "closed": closed.sum((1, 2)),
+            "mass": weight.sum(1) / closed.sum((1, 2)).clamp(min=1e-30),
+            "begins": spans.first,
+            "ends": closed.sum(1),
+            "holds": spans.holds(),
+        }
+        return Belief(**{name: value.numpy() for name, value in values.items()}, positions=self.axis.numpy())
+
+    @torch.no_grad()
+    def _spans(self, asked: Asked, model: TemporalModel | None, begin: Ints, end: Ints, begins: int) -> _Spans:
+        """P(begin) P(end | begin) of the most probable begins, given what is known."""
         facing, T, n = self.facing(asked), len(self.axis), len(asked)
         given_begin, given_end = (torch.from_numpy(ids.copy()) for ids in (begin, end))
         first = self.begin_logs(asked, facing, model).exp()
         first = _only(first, given_begin)
         fits = torch.arange(T) <= torch.where(given_end < 0, T, given_end)[:, None]
         first = _normal(first * fits)
-        k = min(BEGINS, T)
+        k = min(begins, T)
         chances, starts = first.topk(k, dim=1)  # (n, k)
         rows = torch.arange(n).repeat_interleave(k)
         ends = self.end_logs(asked[rows.numpy()], facing[rows], starts.flatten()).exp().view(n, k, T + 1)
@@ -110,23 +153,7 @@ class TimeHead:
             chances, ends = first.gather(1, starts), _normal(ends)
         else:
             chances = _normal(chances)
-        joint = chances[..., None] * ends  # (n, k, T + 1)
-        closed = joint[..., :T]
-        weight, place = closed.flatten(1).topk(min(SPANS, k * T), dim=1)
-        place = torch.where(weight > 0, place, place[:, :1])  # where fewer are possible, the best again, for nothing
-        over = closed.cumsum(-1) - closed  # ended before t
-        begun = (starts[..., None] <= torch.arange(T)) * chances[..., None]
-        values = {
-            "begin": starts.gather(1, place // T),
-            "end": place % T,
-            "weight": _normal(weight),
-            "closed": closed.sum((1, 2)),
-            "mass": weight.sum(1) / closed.sum((1, 2)).clamp(min=1e-30),
-            "begins": first,
-            "ends": closed.sum(1),
-            "holds": (begun - over).clamp(min=0).sum(1).clamp(max=1),
-        }
-        return Belief(**{name: value.numpy() for name, value in values.items()}, positions=self.axis.numpy())
+        return _Spans(first, starts, chances, chances[..., None] * ends)
 
     def save(self, folder: Path) -> None:
         """Writes two files beside the model's."""
@@ -137,6 +164,8 @@ class TimeHead:
         about = {"predicates": self.begins.predicates, **asdict(self.fitted)}
         write_whole(folder / TENSORS, save_tensors(tensors))
         write_whole(folder / NUMBERS, (json.dumps(about, indent=1) + "\n").encode())
+        if self.judge:
+            self.judge.save(folder)
 
     @classmethod
     def load(cls, folder: Path) -> TimeHead | None:
@@ -154,9 +183,28 @@ class TimeHead:
             begins = heads["begins"]
             if begins is None:
                 raise ValueError("no table of begins")
-            return cls(begins, heads["ends"], Fitted(**about))
+            found = cls(begins, heads["ends"], Fitted(**about))
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, SafetensorError) as error:
             raise DamagedFile(f"cannot read {folder / NUMBERS}: {error}; train again") from error
+        return replace(found, judge=Judge.load(folder))
+
+
+@dataclass(frozen=True, eq=False)
+class _Spans:
+    """Of n questions, the chances of spans that start at the k most probable begins."""
+
+    first: Tensor  # (n, T), of all begins
+    starts: Tensor  # (n, k) ids
+    chances: Tensor  # (n, k), sum to 1
+    joint: Tensor  # (n, k, T + 1), of begin and end; the last column is that of no end
+
+    def holds(self) -> Tensor:  # (n, T)
+        """The probability that the fact holds at each timestamp: begun, and not yet over."""
+        T = self.joint.shape[-1] - 1
+        closed = self.joint[..., :T]
+        over = closed.cumsum(-1) - closed  # ended before t
+        begun = (self.starts[..., None] <= torch.arange(T)) * self.chances[..., None]
+        return (begun - over).clamp(min=0).sum(1).clamp(max=1)
 
 
 def model_logs(model: TemporalModel, asked: Asked) -> Tensor:  # (n, T)

@@ -10,6 +10,7 @@ import numpy as np
 
 from knowwhen.drawable import Drawable
 from knowwhen.errors import BadRequest
+from knowwhen.evaluation.bins import BINS, Reliability, reliability
 from knowwhen.evaluation.calibration import (
     FACTS,
     Calibration,
@@ -17,41 +18,10 @@ from knowwhen.evaluation.calibration import (
     draw_questions,
     temperature_of,
 )
-from knowwhen.evaluation.questions import SLOTS, Floats, Slot
+from knowwhen.evaluation.questions import SLOTS, Slot
 from knowwhen.facts.dataset import Dataset
-from knowwhen.facts.table import Bools
 from knowwhen.models import TemporalModel
 from knowwhen.text import table
-
-BINS = 15
-
-
-@dataclass(frozen=True)
-class Bin:
-    """Questions that were answered with about the same confidence; both numbers are means over them."""
-
-    confidence: float
-    accuracy: float
-    count: int
-
-
-@dataclass(frozen=True)
-class Reliability:
-    """Confidence beside accuracy, and their mean distance."""
-
-    bins: tuple[Bin, ...]  # in order of confidence, without empty ones
-    expected_calibration_error: float
-
-
-def reliability(confidence: Floats, right: Bools, bins: int = BINS) -> Reliability:
-    """Answers in bins of equal width; the error is Σ_bins count / n · |accuracy - confidence|."""
-    place = np.minimum((confidence * bins).astype(int), bins - 1)
-    found = [
-        Bin(float(confidence[place == i].mean()), float(right[place == i].mean()), int((place == i).sum()))
-        for i in np.unique(place)
-    ]
-    error = sum(one.count * abs(one.accuracy - one.confidence) for one in found) / max(1, len(confidence))
-    return Reliability(tuple(found), error)
 
 
 def measure(questions: ScoredQuestions, temperature: float) -> tuple[Reliability, float]:

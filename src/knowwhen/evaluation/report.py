@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from knowwhen.evaluation.metrics import Metrics, RankScores
 from knowwhen.evaluation.times import BEST_OF, TimeMetrics, TimeScores
@@ -47,7 +47,24 @@ def time_report(metrics: TimeMetrics) -> str:
         rate = rates.get(label)
         cells = (column.get(label, "") for column in found.values())
         rows.append((label, *cells, "" if rate is None else f"{rate:.4f}"))
-    return "\n".join([*table(rows), "", metrics.describe()])
+    return "\n".join([*table(rows), "", *_believed(metrics), metrics.describe()])
+
+
+def _believed(metrics: TimeMetrics) -> list[str]:
+    """How far the probabilities of dates, and that facts hold, can be believed."""
+    found = {name: one.expected_calibration_error for name, one in metrics.model.reliability.items()}
+    if metrics.holds is None:
+        return [_errors(found)] if found else []
+    held = metrics.holds
+    shares = f"AUC {held.auc:.3f}, Brier score {held.brier:.3f}, {held.count:,} questions"
+    return [
+        _errors({**found, "holds": held.reliability.expected_calibration_error}),
+        f"facts that hold against corrupted ones: {shares}",
+    ]
+
+
+def _errors(found: Mapping[str, float]) -> str:
+    return f"expected calibration error: {', '.join(f'{name} {error:.3f}' for name, error in found.items())}"
 
 
 def _rank_row(name: str, scores: RankScores) -> tuple[str, ...]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
+from knowwhen.drawable import Drawable
 from knowwhen.evaluation.baselines import TimeCurves, TimeScorer, count_spans
+from knowwhen.evaluation.bins import Reliability, reliabilities
 from knowwhen.evaluation.intervals import INTERVAL_METRICS, coalesce
 from knowwhen.evaluation.precision import average_precision, macro_average_precision
 from knowwhen.evaluation.questions import Floats, span_ids
@@ -57,6 +59,20 @@ class Ends:
 
 
 @dataclass(frozen=True)
+class HoldsScores:
+    """How far the probabilities that new facts hold at a time can be believed."""
+
+    reliability: Reliability  # of all probabilities: the share of true moments by how probable they are called
+    brier: float  # mean of (probability − truth)²
+    auc: float  # the chance that a true moment is called more probable than a wrong one; a tie counts half
+    means: Mapping[str, float]  # mean probability by kind of moment
+    count: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"ece": self.reliability.expected_calibration_error, **asdict(self)}
+
+
+@dataclass(frozen=True)
 class TimeScores:
     """What one scorer reaches; None where there is no fact of that kind."""
 
@@ -67,6 +83,7 @@ class TimeScores:
     auc_pr_paper: float | None  # over facts, the mean over timestamps, undated facts true at all of them
     begins: Ends | None = None  # where begins and ends are believed for themselves
     ends: Ends | None = None
+    reliability: Mapping[str, Reliability] = field(default_factory=dict)  # "begin", "end", "span": of the first answers
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -76,11 +93,12 @@ class TimeScores:
             "average_precision": self.average_precision,
             "auc_pr_paper": self.auc_pr_paper,
             **{name: vars(one) for name in ("begins", "ends") if (one := getattr(self, name))},
+            **({"reliability": reliabilities(self.reliability)} if self.reliability else {}),
         }
 
 
 @dataclass(frozen=True)
-class TimeMetrics:
+class TimeMetrics(Drawable):
     """A model's time scores beside those of the trivial baselines, on the same facts."""
 
     model: TimeScores
@@ -90,6 +108,7 @@ class TimeMetrics:
     counts: Mapping[str, int]  # facts by kind
     unit: Granularity
     thresholds: str  # the split that the interval thresholds come from
+    holds: HoldsScores | None = None  # where a judge was learned
 
     def describe(self) -> str:
         """How the numbers were measured, in one line."""
@@ -109,6 +128,7 @@ class TimeMetrics:
             "base_rate_paper": self.base_rate_paper,
             "counts": dict(self.counts),
             "unit": str(self.unit),
+            "holds": self.holds.to_dict() if self.holds else None,
             "protocol": {"text": self.describe(), "thresholds": self.thresholds},
         }
 

@@ -3,7 +3,7 @@
 from knowwhen.plotting.answers import answers_figure, times_figure
 from knowwhen.plotting.figures import check_figure, save
 from knowwhen.plotting.plot import plot
-from knowwhen.plotting.reliability import reliability_figure
+from knowwhen.plotting.reliability import dates_figure, reliability_figure
 from knowwhen.plotting.timeline import timeline_figure
 from knowwhen.plotting.timestamps import timestamps_figure
 from knowwhen.plotting.training import training_figure
@@ -11,6 +11,7 @@ from knowwhen.plotting.training import training_figure
 __all__ = [
     "answers_figure",
     "check_figure",
+    "dates_figure",
     "plot",
     "reliability_figure",
     "save",

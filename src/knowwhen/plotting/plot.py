@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from knowwhen.drawable import FIGURES, draw
 from knowwhen.evaluation.reliability import CalibrationReport
+from knowwhen.evaluation.times import TimeMetrics
 from knowwhen.plotting.answers import answers_figure, times_figure, when_figure
 from knowwhen.plotting.figures import save
-from knowwhen.plotting.reliability import reliability_figure
+from knowwhen.plotting.reliability import dates_figure, reliability_figure
 from knowwhen.plotting.timeline import timeline_figure
 from knowwhen.query import Answers, TimeAnswers, TimelineScores, When
 
@@ -37,3 +38,4 @@ FIGURES[TimeAnswers] = partial(_drawn, times_figure)
 FIGURES[When] = partial(_drawn, when_figure)
 FIGURES[TimelineScores] = partial(_drawn, timeline_figure)
 FIGURES[CalibrationReport] = partial(_drawn, reliability_figure)
+FIGURES[TimeMetrics] = partial(_drawn, dates_figure)

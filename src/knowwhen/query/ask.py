@@ -124,6 +124,18 @@ def check_answerable(model: TemporalModel, dataset: Dataset, question: Question,
         raise BadRequest("a question for a time lists no known answers to leave out; ask without novel")
 
 
+def known_answers(dataset: Dataset, question: Question) -> Facts:
+    """The facts that answer a question, at the time it asks for."""
+    s, p, o, spans = question.s, question.p, question.o, dataset.spans
+    if question.slot == "object":
+        found = spans.with_subject(s, p)
+    elif question.slot == "subject":
+        found = spans.with_object(p, o)
+    else:
+        found = spans.between(s, o)
+    return holding(found, question.times)
+
+
 class _Respond:
     """Turns questions of one kind into answers, under the same options."""
 
@@ -144,7 +156,7 @@ class _Respond:
         self.labels = dataset.timeline.labels()
 
     def names(self, slot: Slot, questions: Sequence[Question]) -> list[Answers]:
-        known = [self._known(question) for question in questions]
+        known = [known_answers(self.dataset, question) for question in questions]
         column = _column(slot)
         asked = [
             question.scored(
@@ -156,17 +168,6 @@ class _Respond:
         ]
         ranked = rank_answers(self.model, slot, asked, temperature_of(self.calibration, slot), self.top)
         return [self._answers(*one) for one in zip(questions, asked, ranked, known, strict=True)]
-
-    def _known(self, question: Question) -> Facts:
-        """The facts that answer a question, at the time it asks for."""
-        s, p, o, spans = question.s, question.p, question.o, self.dataset.spans
-        if question.slot == "object":
-            found = spans.with_subject(s, p)
-        elif question.slot == "subject":
-            found = spans.with_object(p, o)
-        else:
-            found = spans.between(s, o)
-        return holding(found, question.times)
 
     def _answers(self, question: Question, asked: ScoredQuestion, ranked: Ranked, known: Facts) -> Answers:
         vocabulary = self.dataset.predicates if question.slot == "predicate" else self.dataset.entities

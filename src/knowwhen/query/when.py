@@ -17,7 +17,7 @@ from knowwhen.drawable import Drawable
 from knowwhen.errors import BadRequest
 from knowwhen.evaluation.questions import Floats
 from knowwhen.facts.dataset import Dataset
-from knowwhen.facts.table import OPEN, Facts, Ints, span_labels
+from knowwhen.facts.table import OPEN, Bools, Facts, Ints, span_labels
 from knowwhen.models import TemporalModel
 from knowwhen.query.answers import Span, TimeSpan, share, span_text, sparkline
 from knowwhen.text import table, visible
@@ -224,6 +224,13 @@ def _reasons(head: TimeHead, dataset: Dataset, asked: Asked, begin: int) -> tupl
     )
 
 
+def mostly_dated(dataset: Dataset) -> Bools:  # (P,)
+    """Predicates of whose training facts at least half have a time: a fact of these without one lacks it."""
+    train, P = dataset.train, len(dataset.predicates)
+    dated, all = (np.bincount(some.predicate, minlength=P) for some in (train[~train.is_static], train))
+    return np.asarray(dated >= MOSTLY * np.maximum(all, 1))
+
+
 def fill(
     model: TemporalModel, head: TimeHead | None, dataset: Dataset, *, min_probability: float = 0.0
 ) -> pl.DataFrame:
@@ -235,10 +242,7 @@ def fill(
     """
     head = check_head(head)
     facts = Facts.concatenate(dataset.train, dataset.valid, dataset.test, dataset.added)
-    train, P = dataset.train, len(dataset.predicates)
-    counts = [np.bincount(some.predicate, minlength=P) for some in (train[~train.is_static], train)]
-    mostly = counts[0] >= MOSTLY * np.maximum(counts[1], 1)
-    missing = facts.is_half_open | (facts.is_static & mostly[facts.predicate])
+    missing = facts.is_half_open | (facts.is_static & mostly_dated(dataset)[facts.predicate])
     rows = np.flatnonzero(missing)
     some = facts[rows]
     place = np.where(rows < len(dataset.train), rows, rows - len(dataset.valid) - len(dataset.test))

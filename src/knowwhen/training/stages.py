@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from knowwhen.dating import TimeHead, learn_times
+from knowwhen.dating import TimeHead, learn_holding, learn_times
 from knowwhen.errors import BadRequest, Interrupted
 from knowwhen.evaluation import Calibration, calibrate, evaluate
 from knowwhen.facts.dataset import Dataset
@@ -126,7 +126,8 @@ def date_stage(model: TemporalModel, dataset: Dataset, config: Config, progress:
         return None
     dated = int((~dataset.train.is_static).sum())
     progress.notice(f"time head: learning begins and ends from {dated:,} dated facts")
-    return learn_times(dataset, model, epochs=config.dating.passes, seed=config.training.seed)
+    head = learn_times(dataset, model, epochs=config.dating.passes, seed=config.training.seed)
+    return head and learn_holding(head, model, dataset, config.training.seed)
 
 
 def validation(model: TemporalModel, dataset: Dataset, config: Config) -> Record:

@@ -1,0 +1,216 @@
+"""Whether a fact holds at a time: what the facts say where they do, else how probable it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from knowwhen.dating.head import TimeHead
+from knowwhen.dating.holding import new_facts_hold
+from knowwhen.dating.judging import Half, link_probability
+from knowwhen.dating.moments import Moments
+from knowwhen.dating.neighbours import Asked, rows_of
+from knowwhen.errors import BadRequest, TimeOutside
+from knowwhen.evaluation.questions import Floats
+from knowwhen.facts.dataset import Dataset
+from knowwhen.facts.dates import parse_period
+from knowwhen.facts.table import OPEN, Facts, Ints, span_labels
+from knowwhen.models import TemporalModel
+from knowwhen.query.answers import UNCALIBRATED, Span, share, span_text
+from knowwhen.query.when import check_head, mostly_dated
+from knowwhen.text import visible
+
+Basis = Literal["known", "open", "undated", "inferred"]
+COLUMNS = ("subject", "predicate", "object", "time")
+SAID = {
+    "known": "known: a fact says so",
+    "open": "one end of its span is known, the other is not",
+    "undated": "the fact is known, its time is not",
+    "inferred": "no fact says so",
+}
+
+
+@dataclass(frozen=True)
+class Holds:
+    """How probable it is that a fact holds at a time, and what that rests on."""
+
+    question: str
+    probability: float  # a mean where the time covers several timestamps
+    basis: Basis  # of the last timestamp that was asked for
+    spans: tuple[Span, ...]  # when the fact is known to hold
+    beyond: bool  # the time lies behind the last one of the data
+    calibrated: bool
+
+    @property
+    def known(self) -> bool:
+        """A fact of the dataset says that it holds then."""
+        return self.basis == "known"
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it in JSON's types."""
+        names = ("question", "probability", "known", "basis", "beyond", "calibrated")
+        return {**{name: getattr(self, name) for name in names}, "spans": [list(span) for span in self.spans]}
+
+    def __str__(self) -> str:
+        lines = [f"({visible(self.question)})", f"probability that it holds: {share(self.probability)}"]
+        lines.append(SAID[self.basis] + ("; the time lies beyond the data" if self.beyond else ""))
+        if self.spans:
+            lines.append(f"facts: {', '.join(span_text(span) for span in self.spans)}")
+        return "\n".join(lines if self.calibrated or self.known else [*lines, UNCALIBRATED])
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """A fact by its ids, the timestamps that are asked for, and units beyond the last one."""
+
+    fact: tuple[int, int, int]
+    times: range
+    beyond: int
+    text: str
+
+
+def holds(
+    model: TemporalModel,
+    head: TimeHead | None,
+    dataset: Dataset,
+    subject: str,
+    predicate: str,
+    object: str,
+    time: object,
+) -> Holds:
+    """How probable it is that (subject, predicate, object) holds at a time, also after the last one of the data.
+
+    Where a fact says so, it is certain. Where a fact has one end only, it is the chance that it has begun, or not yet
+    ended. Otherwise a network judges, calibrated on held-out facts against corrupted ones.
+    """
+    return holds_batch(model, head, dataset, [(subject, predicate, object, time)])[0]
+
+
+def holds_batch(
+    model: TemporalModel,
+    head: TimeHead | None,
+    dataset: Dataset,
+    rows: Sequence[Sequence[Any] | Mapping[str, Any]],
+) -> list[Holds]:
+    """The same for many: subject, predicate, object and time of each, in their order."""
+    head = check_head(head)
+    named = [tuple(row[name] for name in COLUMNS) if isinstance(row, Mapping) else tuple(row) for row in rows]
+    return holds_ids(model, head, dataset, [_read(dataset, row) for row in named])
+
+
+def _read(dataset: Dataset, row: tuple[Any, ...]) -> _Asked:
+    if len(row) != len(COLUMNS) or row[3] in (None, ""):
+        raise BadRequest(f"{len(row)} parts in {row!r}; expected subject, predicate, object and a time")
+    s, p, o, time = (str(part).strip() for part in row)
+    fact = (dataset.entities.id(s), dataset.predicates.id(p), dataset.entities.id(o))
+    names = (dataset.entities.label(fact[0]), dataset.predicates.label(fact[1]), dataset.entities.label(fact[2]))
+    times, beyond = moment_ids(dataset, time)
+    return _Asked(fact, times, beyond, ", ".join([*names, time]))
+
+
+def moment_ids(dataset: Dataset, time: str) -> tuple[range, int]:
+    """The timestamps that a date covers, and how many units it lies beyond the last one, which then stands for it."""
+    timeline, period = dataset.timeline, parse_period(time)
+    if period is None:
+        raise BadRequest(f"the time is {time!r}; expected a date, such as {timeline.label(-1)}")
+    beyond = timeline.granularity.position(period.first) - int(timeline.positions[-1])
+    if beyond > 0:
+        return range(len(timeline) - 1, len(timeline)), beyond
+    if timeline.granularity.position(period.last) < timeline.positions[0]:
+        raise TimeOutside(f"{time!r} is before the first time of the data, which covers {timeline.span()}")
+    return timeline.ids(time), 0
+
+
+def holds_ids(model: TemporalModel, head: TimeHead, dataset: Dataset, asked: Sequence[_Asked]) -> list[Holds]:
+    """The same for questions by their ids."""
+    facts, labels = [dataset.spans.of(*one.fact) for one in asked], dataset.timeline.labels()
+    row = np.repeat(np.arange(len(asked)), [len(one.times) for one in asked])
+    s, p, o = (np.array([one.fact[i] for one in asked], np.int64)[row] for i in range(3))
+    moments = Moments(s, p, o, np.array([t for one in asked for t in one.times], np.int64))
+    beyond = np.array([one.beyond for one in asked], np.int64)[row]
+    found = _Judgement(model, head, dataset, moments, beyond)
+    found.decide([facts[i] for i in row.tolist()])
+    last = np.cumsum([len(one.times) for one in asked]) - 1
+    sums = np.bincount(row, found.probability, minlength=len(asked))
+    return [
+        Holds(
+            one.text,
+            min(1.0, float(sums[i]) / len(one.times)),
+            found.basis[last[i]],
+            tuple(span_labels(facts[i], labels)),
+            one.beyond > 0,
+            head.judge is not None,
+        )
+        for i, one in enumerate(asked)
+    ]
+
+
+class _Judgement:
+    """Probabilities and what they rest on, of many moments."""
+
+    def __init__(self, model: TemporalModel, head: TimeHead, dataset: Dataset, moments: Moments, beyond: Ints) -> None:
+        self.model, self.head, self.dataset, self.moments, self.beyond = model, head, dataset, moments, beyond
+        self.probability, self.basis = np.ones(len(moments)), list[Basis](["known"] * len(moments))
+        self.always = ~mostly_dated(dataset)  # predicates whose facts need no time to be true
+
+    def decide(self, known: Sequence[Facts]) -> None:
+        """Each by the strongest that facts say of it; `known` are those of its subject, predicate and object."""
+        halves: dict[Half, list[tuple[int, Facts]]] = {"open": [], "undated": []}
+        new = []
+        for i, facts in enumerate(known):
+            basis, fact = self._said(i, facts)
+            self.basis[i] = basis
+            if basis == "inferred":
+                new.append(i)
+            elif fact is not None:
+                halves[basis].append((i, fact))  # type: ignore[index]
+        for name, some in halves.items():
+            if some:
+                self._half(name, np.array([i for i, _ in some]), Facts.concatenate(*(fact for _, fact in some)))
+        if new:
+            self._new(np.array(new))
+
+    def _said(self, i: int, facts: Facts) -> tuple[Basis, Facts | None]:
+        """What facts say of a moment, and the one that says it where that leaves a doubt."""
+        t, later = int(self.moments.time[i]), self.beyond[i] > 0
+        begun, ended = (facts.begin != OPEN) & (facts.begin <= t), (facts.end != OPEN) & (facts.end < t + later)
+        told = facts.is_half_open | facts.is_event | facts.is_interval
+        certain = told & begun & ~ended & ((facts.end != OPEN) | ((facts.begin == t) & ~later))
+        certain |= told & (facts.begin == OPEN) & (facts.end == t) & ~later
+        if certain.any() or (facts.is_static.any() and self.always[self.moments.predicate[i]]):
+            return "known", None
+        running = np.flatnonzero(facts.is_half_open & ((begun & (facts.end == OPEN)) | ((facts.end > t) & ~later)))
+        if len(running):
+            return "open", facts[running[np.argsort(facts.begin[running], kind="stable")[-1:]]]
+        if facts.is_static.any():
+            return "undated", facts[facts.is_static][:1]
+        return "inferred", None
+
+    def _half(self, name: Half, rows: Ints, facts: Facts) -> None:
+        head, t = self.head, self.moments.time[rows]
+        asked = Asked.of(facts, rows_of(facts, head.known))
+        along = head.curves(asked, self.model, facts.begin, facts.end)
+        curve = along[np.arange(len(rows)), t]
+        self._put(rows, head.judge.half(name, curve) if head.judge else curve, along, facts.begin)
+
+    def _new(self, rows: Ints) -> None:
+        moments, head = self.moments[rows], self.head
+        if head.judge is not None:
+            probability = new_facts_hold(head, self.model, moments)
+        else:
+            probability = link_probability(self.model, moments)
+        along = head.curves(Asked(moments.subject, moments.predicate, moments.object, np.full(len(rows), -1)), None)
+        self._put(rows, probability, along, np.full(len(rows), OPEN))
+
+    def _put(self, rows: Ints, probability: Floats, along: Floats, begin: Ints) -> None:
+        """Probabilities at the last timestamp at most; beyond it, times the chance to last on from there."""
+        assert self.head.survival is not None, "recall comes first"
+        at = self.dataset.timeline.positions
+        likely = (along >= along.max(1, keepdims=True) / 2).argmax(1)  # where the begin is not known
+        ages = at[-1] - at[np.where(begin == OPEN, likely, begin)]
+        columns = (column.tolist() for column in (self.moments.predicate[rows], ages, self.beyond[rows]))
+        lasting = [self.head.survival.lasting(*one) for one in zip(*columns, strict=True)]
+        self.probability[rows] = probability * np.array(lasting)
