@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from knowwhen.serve import responses as given
+from knowwhen.serve.problems import Problem
 from knowwhen.serve.settings import ServeSettings
 
 QUESTION = {"subject": "office 0", "predicate": "held by", "object": "?", "time": "2000"}
@@ -75,6 +77,22 @@ def test_when_is_that_of_the_library(client, model):
     assert all(len(reason["keys"]) == 3 for reason in expected["reasons"])
 
 
+def test_whether_a_fact_holds_is_that_of_the_library(client, model):
+    asked = {**FACT, "time": "2030"}
+    expected = as_json(model.holds(*asked.values()))
+    assert client.get("/api/holds", **asked) == (200, expected) and expected["beyond"]
+    known = {**FACT, "time": "2000"}
+    _, found = client.post("/api/holds", {"facts": [asked, known]})
+    assert [one["known"] for one in found["results"]] == [False, as_json(model.holds(*known.values()))["known"]]
+    assert found["results"][0]["probability"] == pytest.approx(expected["probability"])
+
+
+def test_what_holds_as_of_a_date_is_that_of_the_library(client, model):
+    status, found = client.get("/api/as_of", subject="office 3", predicate="held by", time="2030", top=3)
+    assert (status, found) == (200, as_json(model.as_of("office 3", "held by", "?", "2030", top=3)))
+    assert found["beyond"] and found["answers"]
+
+
 def test_timelines_and_neighbours(client, model):
     asked = {"subject": "office 0", "predicate": "held by", "span": "1995..2005"}
     assert client.get("/api/timeline", **asked) == (200, as_json(model.timeline(**asked)))
@@ -112,6 +130,28 @@ def test_strange_names_are_found_and_come_back_as_they_are(client, nasty):
         assert (status, found["name"]) == (200, name)
         status, found = client.get("/api/ask", subject="?", predicate="in", object=name)
         assert status == 200
+
+
+@pytest.mark.parametrize(
+    ("shape", "path", "parameters"),
+    [
+        (given.Answers, "/api/ask", {**QUESTION, "explain": True}),
+        (given.TimeAnswers, "/api/ask", {**FACT, "time": "?", "explain": True}),
+        (given.When, "/api/when", {**FACT, "infer": True}),
+        (given.Holds, "/api/holds", {**FACT, "time": "2030"}),
+        (given.AsOf, "/api/as_of", {**QUESTION}),
+        (given.Timeline, "/api/timeline", {"subject": "office 3", "predicate": "held by"}),
+        (given.Neighbours, "/api/similar", {"entity": "office 3"}),
+        (given.Names, "/api/names", {"q": "offi"}),
+        (given.Entity, "/api/entity/office 3", {}),
+        (given.Info, "/api/info", {}),
+        (given.Evaluation, "/api/evaluation", {}),
+        (Problem, "/api/entity/nobody", {}),
+    ],
+)
+def test_answers_have_the_shape_that_is_described(client, shape, path, parameters):
+    _, found = client.get(path, **parameters)
+    shape.model_validate(found)
 
 
 def test_info_says_what_is_served(client, model):
@@ -181,6 +221,22 @@ def test_the_page_and_its_headers(client):
     for path in ("/static/../app.py", "/static/%2e%2e/app.py", "/static/..%2fapp.py"):
         assert client.send("GET", path)[0] == 404
     assert "script-src" in client.send("GET", "/api/nothing")[1]["Content-Security-Policy"]
+
+
+def test_the_documentation_of_the_api_is_ours_and_complete(client):
+    _, _, page = client.send("GET", "/docs")
+    assert not re.findall(rb"(?:src|href)=\"(?:https?:)?//", page)  # nothing from elsewhere
+    for asset in re.findall(rb"(?:src|href)=\"(/static/[^\"]+)", page):
+        assert client.send("GET", asset.decode())[0] == 200
+    _, document = client.get("/openapi.json")
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            assert operation["description"], path
+            assert all(parameter.get("description") for parameter in operation.get("parameters", ())), path
+            body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+            if body:
+                assert document["components"]["schemas"][body["$ref"].rpartition("/")[2]]["examples"], path
+            assert "200" in operation["responses"], (path, method)
 
 
 def test_the_page_about_serving_has_a_row_for_every_limit():

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from fastapi import FastAPI, Query, Request, Response
+from fastapi import Path as PathParameter
 from fastapi.responses import FileResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.middleware.cors import CORSMiddleware
@@ -30,6 +31,7 @@ STATIC = Path(__file__).parent / "static"
 VIEWS = ("/", "/ask", "/when", "/entity", "/compare", "/model")  # of the page: one file, which reads its own address
 THREADS = 2  # for all but the questions that are gathered, which have one of their own
 
+Key = Annotated[str, PathParameter(description="A key, or a name.", examples=["France"])]
 T = TypeVar("T")
 
 
@@ -96,6 +98,7 @@ def create_app(service: Service, rules: Rules | None = None) -> Guard:
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
+        generate_unique_id_function=lambda route: route.name,
     )
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]
     report_errors(app)
@@ -134,6 +137,22 @@ def add_questions(app: FastAPI, doors: Doors) -> None:
         request.scope[CHARGE](len(asked.facts) - 1)
         return await doors.many(service.when_many, asked)
 
+    @app.get("/api/holds", tags=["questions"], responses=ok(given.Holds))
+    async def holds(asked: Annotated[ask_for.Holds, Query()]) -> Response:
+        """How probable it is that a fact holds at a time: because a fact says so, or inferred; also beyond the data."""
+        return await doors.one(service.holds, asked)
+
+    @app.post("/api/holds", tags=["questions"], responses=ok(given.ManyHolds))
+    async def holds_many(asked: ask_for.HoldsMany, request: Request) -> Response:
+        """The same for many facts and times, in their order."""
+        request.scope[CHARGE](len(asked.facts) - 1)
+        return await doors.many(service.holds_many, asked)
+
+    @app.get("/api/as_of", tags=["questions"], responses=ok(given.AsOf))
+    async def as_of(asked: Annotated[ask_for.AsOf, Query()]) -> Response:
+        """The answers to a question with ? in one place, by the probability that each holds at a date."""
+        return await doors.one(service.as_of, asked)
+
     @app.get("/api/timeline", tags=["questions"], responses=ok(given.Timeline))
     async def timeline(asked: Annotated[ask_for.Timeline, Query()]) -> Response:
         """The scores and probabilities of several objects along time."""
@@ -154,7 +173,7 @@ def add_names(app: FastAPI, doors: Doors) -> None:
         return await doors.one(service.find_names, asked)
 
     @app.get("/api/entity/{key:path}", tags=["names"], responses=ok(given.Entity))
-    async def entity(key: str, asked: Annotated[ask_for.Entity, Query()]) -> Response:
+    async def entity(key: Key, asked: Annotated[ask_for.Entity, Query()]) -> Response:
         """All that is known of an entity: its facts with their spans."""
         return await doors.one(service.entity, key, asked)
 

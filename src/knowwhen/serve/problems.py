@@ -11,6 +11,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route
 
 from knowwhen.errors import KnowwhenError
 from knowwhen.text import visible, visible_lines
@@ -69,11 +70,19 @@ def report_errors(app: FastAPI) -> None:
     async def other(request: Request, error: HTTPException) -> Response:
         what = {404: f"nothing is at {request.url.path}", 405: f"{request.method} is not for {request.url.path}"}
         detail = what.get(error.status_code, str(error.detail))
-        return problem(error.status_code, "HTTPError", detail, headers=error.headers)
+        headers = allowed_methods(request) if error.status_code == 405 else error.headers
+        return problem(error.status_code, "HTTPError", detail, headers=headers)
 
     @app.exception_handler(Exception)
     async def unforeseen(request: Request, error: Exception) -> Response:  # the server logs its trace
         return problem(500, "Unforeseen", "this failed in a way we did not foresee: our fault, not yours")
+
+
+def allowed_methods(request: Request) -> dict[str, str]:
+    """What can be done at an address, of all routes there are for it; each by itself knows only its own."""
+    routes = (route for route in request.app.routes if isinstance(route, Route))
+    there = (route.methods or () for route in routes if route.matches(request.scope)[0] is not Match.NONE)
+    return {"Allow": ", ".join(sorted({method for methods in there for method in methods}))}
 
 
 def _in_words(error: Mapping[str, Any]) -> str:

@@ -15,9 +15,7 @@ Date = Annotated[
     str | None,
     Field(max_length=100, description="A date, a range 2009..2012, ? for when; left out: whenever.", examples=["2012"]),
 ]
-Run = Annotated[
-    str | None, Field(max_length=200, description="The run that answers; by default the first.", examples=[None])
-]
+Run = Annotated[str | None, Field(max_length=200, description="The run that answers; by default the first.")]
 Top = Annotated[int, Field(ge=1, le=1_000_000, description="How many, best first.")]
 
 
@@ -47,7 +45,7 @@ class AskOptions(Request):
     run: Run = None
 
 
-class Ask(Question, AskOptions):
+class Ask(AskOptions, Question):
     candidates: list[Text] | None = Field(
         default=None,
         description="The only answers: names or keys, or the one word seen for those that training saw there.",
@@ -79,7 +77,7 @@ class WhenOptions(Request):
     run: Run = None
 
 
-class When(Named, WhenOptions):
+class When(WhenOptions, Named):
     pass
 
 
@@ -88,6 +86,41 @@ class WhenMany(WhenOptions):
         facts=[{"subject": "France", "predicate": "has president", "object": "François Mitterrand"}], infer=True
     )
     facts: list[Named] = Field(min_length=1, description="Answered in their order.")
+
+
+Moment = Annotated[
+    str,
+    Field(
+        min_length=1, max_length=100, description="A date or a range; it may lie beyond the data.", examples=["2026"]
+    ),
+]
+
+
+class Dated(Named):
+    """A fact at a time."""
+
+    time: Moment
+
+
+class Holds(Dated):
+    run: Run = None
+
+
+class HoldsMany(Request):
+    model_config = example(
+        facts=[{"subject": "France", "predicate": "has president", "object": "Emmanuel Macron", "time": "2026"}]
+    )
+    facts: list[Dated] = Field(min_length=1, description="Answered in their order.")
+    run: Run = None
+
+
+class AsOf(Request):
+    subject: Place = "?"
+    predicate: Annotated[Place, Field(examples=["has president"])] = "?"
+    object: Annotated[Place, Field(examples=["?"])] = "?"
+    time: Moment
+    top: Top = 10
+    run: Run = None
 
 
 class Timeline(Request):

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
-Dates = tuple[str | None, str | None]
+Dates = Annotated[list[str | None], Field(min_length=2, max_length=2)]
 """Begin and end of a span; null where it is open or unknown."""
 
 
-class Fact(BaseModel):
+class Shape(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Fact(Shape):
     subject: str
     predicate: str
     object: str
@@ -24,7 +28,7 @@ class EvidenceFact(Fact):
     lag: str | None = Field(description="How far from the time that is asked about.", examples=["2 to 3 days before"])
 
 
-class Explanation(BaseModel):
+class Explanation(Shape):
     """Shares that add up to the score."""
 
     decomposition: float
@@ -35,7 +39,7 @@ class Explanation(BaseModel):
     note: str | None = Field(description="Why there are no facts, where there cannot be.")
 
 
-class Answer(BaseModel):
+class Answer(Shape):
     name: str = Field(examples=["Barack Obama"])
     key: str = Field(examples=["Barack Obama"])
     score: float = Field(examples=[10.51])
@@ -45,20 +49,20 @@ class Answer(BaseModel):
     reasons: Explanation | None = None
 
 
-class Answers(BaseModel):
+class Answers(Shape):
     question: str = Field(examples=["United States, has president, ?, 2012"])
     asks: Literal["subject", "predicate", "object"]
     calibrated: bool
     answers: list[Answer]
 
 
-class TimeSpan(BaseModel):
+class TimeSpan(Shape):
     begin: str
     end: str
     probability: float
 
 
-class TimeAnswers(BaseModel):
+class TimeAnswers(Shape):
     question: str = Field(examples=["France, has president, François Mitterrand, ?"])
     asks: Literal["time"]
     calibrated: bool
@@ -71,11 +75,11 @@ class TimeAnswers(BaseModel):
     reasons: Explanation | None = None
 
 
-class ManyAnswers(BaseModel):
+class ManyAnswers(Shape):
     results: list[Answers | TimeAnswers]
 
 
-class When(BaseModel):
+class When(Shape):
     question: str = Field(examples=["France, has president, François Mitterrand"])
     begin: str | None = Field(examples=["1981"])
     end: str | None = Field(examples=["1995"])
@@ -91,11 +95,45 @@ class When(BaseModel):
     holds: list[float] = Field(description="The probability that it holds at each of the times.")
 
 
-class ManyWhen(BaseModel):
+class ManyWhen(Shape):
     results: list[When]
 
 
-class Timeline(BaseModel):
+Basis = Literal["known", "open", "undated", "inferred"]
+
+
+class Holds(Shape):
+    question: str = Field(examples=["France, has president, Emmanuel Macron, 2026"])
+    probability: float = Field(examples=[0.93])
+    known: bool = Field(description="A fact says that it holds then.")
+    basis: Basis = Field(description="open: one end of its span is known; undated: the fact is known, its time is not.")
+    beyond: bool = Field(description="The time lies behind the last one of the data.")
+    calibrated: bool
+    spans: list[Dates] = Field(description="When the fact is known to hold.")
+
+
+class ManyHolds(Shape):
+    results: list[Holds]
+
+
+class AsOfAnswer(Shape):
+    name: str
+    key: str
+    probability: float = Field(description="That it holds at the date; several may.")
+    basis: Basis
+    known: bool
+    spans: list[Dates]
+
+
+class AsOf(Shape):
+    question: str
+    asks: Literal["subject", "predicate", "object"]
+    beyond: bool
+    calibrated: bool
+    answers: list[AsOfAnswer]
+
+
+class Timeline(Shape):
     subject: str
     predicate: str
     objects: list[str]
@@ -106,31 +144,31 @@ class Timeline(BaseModel):
     known: list[list[Dates]]
 
 
-class Neighbour(BaseModel):
+class Neighbour(Shape):
     name: str
     key: str
     similarity: float = Field(description="A cosine.", examples=[0.36])
 
 
-class Neighbours(BaseModel):
+class Neighbours(Shape):
     of: str
     neighbours: list[Neighbour]
 
 
-class FoundName(BaseModel):
+class FoundName(Shape):
     key: str
     name: str
     matched: str = Field(description="The key or the label, whichever was found.")
     facts: int = Field(description="How many facts it is in.")
 
 
-class Names(BaseModel):
+class Names(Shape):
     q: str
     kind: Literal["entity", "predicate"]
     names: list[FoundName]
 
 
-class EntityFact(BaseModel):
+class EntityFact(Shape):
     side: Literal["subject", "object"] = Field(description="What the entity is in this fact.")
     predicate: str
     predicate_key: str
@@ -140,7 +178,7 @@ class EntityFact(BaseModel):
     end: str | None
 
 
-class Entity(BaseModel):
+class Entity(Shape):
     key: str
     name: str
     time: str | None
@@ -148,13 +186,13 @@ class Entity(BaseModel):
     facts: list[EntityFact]
 
 
-class Predicate(BaseModel):
+class Predicate(Shape):
     key: str
     name: str
     facts: int
 
 
-class Info(BaseModel):
+class Info(Shape):
     run: str
     runs: list[dict[str, str]]
     model: dict[str, Any]
@@ -168,7 +206,7 @@ class Info(BaseModel):
     limits: dict[str, float | None]
 
 
-class Evaluation(BaseModel):
+class Evaluation(Shape):
     run: str
     split: str
     facts: int
@@ -178,7 +216,7 @@ class Evaluation(BaseModel):
     time_questions: dict[str, Any] | None
 
 
-class Added(BaseModel):
+class Added(Shape):
     run: str
     added: int
     added_in_all: int
@@ -186,5 +224,5 @@ class Added(BaseModel):
     new_timestamps: int
 
 
-class Status(BaseModel):
+class Status(Shape):
     status: str

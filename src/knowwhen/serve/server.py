@@ -79,7 +79,7 @@ def configured(app: ASGIApp, settings: ServeSettings) -> uvicorn.Config:
     """How an application is served: quietly, and without telling what serves it."""
     return uvicorn.Config(
         app,
-        log_level="warning",
+        log_level="error",  # not for every request that is none
         access_log=False,
         server_header=False,
         proxy_headers=False,

@@ -16,7 +16,7 @@ from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.formats.named import NamedDataset, ReadOptions, check_names_and_times
 from knowwhen.facts.formats.problems import Problems
 from knowwhen.facts.table import Ints
-from knowwhen.query import EntityFacts, Neighbours, Question, TimelineScores, answer, read_question
+from knowwhen.query import AsOf, EntityFacts, Holds, Neighbours, Question, TimelineScores, answer, read_question
 from knowwhen.query import When as WhenAnswer
 from knowwhen.query.answers import Answers, TimeAnswers
 from knowwhen.query.ask import check_answerable
@@ -197,6 +197,19 @@ class Service:
         self._check("facts", len(asked.facts), self.settings.max_batch, "send them in several requests")
         rows = [(fact.subject, fact.predicate, fact.object) for fact in asked.facts]
         return self.run(asked.run).trained.when(rows, infer_known=asked.infer)
+
+    def holds(self, asked: ask_for.Holds) -> Holds:
+        return self.run(asked.run).trained.holds(asked.subject, asked.predicate, asked.object, asked.time)
+
+    def holds_many(self, asked: ask_for.HoldsMany) -> list[Holds]:
+        self._check("facts", len(asked.facts), self.settings.max_batch, "send them in several requests")
+        rows = [(fact.subject, fact.predicate, fact.object, fact.time) for fact in asked.facts]
+        return self.run(asked.run).trained.holds(rows)
+
+    def as_of(self, asked: ask_for.AsOf) -> AsOf:
+        self._check("top", asked.top, self.settings.max_top, "ask for fewer answers")
+        trained = self.run(asked.run).trained
+        return trained.as_of(asked.subject, asked.predicate, asked.object, asked.time, asked.top)
 
     def timeline(self, asked: ask_for.Timeline) -> TimelineScores:
         served = self.run(asked.run)
