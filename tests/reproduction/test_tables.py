@@ -13,6 +13,7 @@ from knowwhen.errors import BadRequest
 from knowwhen.evaluation.times import EventTimes, IntervalTimes, TimeMetrics, TimeScores
 from knowwhen.facts.dates import Granularity
 from knowwhen.reproduction import penalties, report, results
+from knowwhen.reproduction.dates import OTHERS, TIMES
 from knowwhen.reproduction.link_prediction import EVIDENCE, STDDEV, TABLE2
 from knowwhen.reproduction.penalties import FIGURE1, TABLE3
 from knowwhen.reproduction.report import TABLES
@@ -199,3 +200,27 @@ def test_the_command_prints_the_ranks_of_the_paper(tmp_path):
     rows = json.loads(done.stdout)["rows"]
     assert len(rows) == 9
     assert all(row["rank"] == row["paper's rank"] for row in rows)
+
+
+def test_dates_are_means_over_seeds_beside_what_they_are_compared_with(result):
+    """By hand: two seeds of the time head, one trivial answer, and the published row."""
+
+    def times(aeiou, ece):
+        fits = {"aeIOU@1": aeiou, "gaeIOU@1": 0.2, "TAC@1": 0.3, "count": 9}
+        ends = {"coverage": 0.8}
+        own = {"events": None, "intervals": fits, "closed": fits, "begins": ends, "ends": ends}
+        return {"model": own, "baselines": {"median_span": {**own, "begins": None}}, "holds": {"ece": ece}}
+
+    seeds = [
+        result(0.3 + i / 10, table="times", row="time head", data="wikidata12k", seed=i, times=times(a, e))
+        for i, (a, e) in enumerate(((0.4, 0.02), (0.5, 0.04)))
+    ]
+    header, own, *others = TIMES.rows(seeds)
+    cells = dict(zip(header, own, strict=True))
+    assert cells["closed: aeIOU@1"] == cells["intervals: aeIOU@1"] == "0.4500 ± 0.0707"
+    assert cells["in 80 % range: begin"] == "0.8000 ± 0.0000" and cells["events: MRR"] == ""
+    assert (cells["holds: ECE"], cells["test MRR"], cells["seeds"]) == ("0.0300 ± 0.0141", "0.3500 ± 0.0707", "2")
+    assert [row[1] for row in others] == [*OTHERS.values(), "TIMEPLEX, as published"]
+    trivial, published = (dict(zip(header, others[i], strict=True)) for i in (1, -1))
+    assert trivial["closed: aeIOU@1"] == "0.4500 ± 0.0707" and trivial["in 80 % range: begin"] == ""
+    assert published["closed: aeIOU@1"] == "0.2636" and published["seeds"] == published["test MRR"] == ""

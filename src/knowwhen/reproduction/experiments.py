@@ -29,6 +29,7 @@ class Setting(StrEnum):
     TIME_LOSS = "objective.time_weight"
     EMBEDDING = "regularizer.embedding"
     EMBEDDING_WEIGHT = "regularizer.embedding_weight"
+    PASSES = "dating.passes"
     TIME_P = "regularizer.time_p"
     TIME_WEIGHT = "regularizer.time_weight"
     EPOCHS = "training.epochs"
@@ -81,10 +82,11 @@ def train_and_evaluate(experiment: Experiment, folder: Path, progress: TrainingP
     trained = train_point(experiment.data, experiment.recipe, experiment.overrides, folder, progress)
     metrics = trained.evaluate("test", protocol=Protocol(directions=experiment.directions))
     asks_times = experiment.asks_times and trained.model.temporal
+    times = trained.evaluate_times("test", sample=experiment.times_sample).to_dict() if asks_times else None
     info, timing = trained.info(), read_lines(folder / "timing.jsonl")
     return Measured(
         valid_mrr=info["best_valid_mrr"],
-        test=_scores(metrics) | {"times": trained.evaluate_times("test").to_dict() if asks_times else None},
+        test=_scores(metrics) | {"times": times},
         **{name: info[name] for name in ("rank", "parameters", "epochs")},
         minutes=round(sum(record.get("seconds", 0) for record in timing) / 60, 2),
         settings={"recipe": experiment.recipe, **point_of(trained.config)},
@@ -118,6 +120,7 @@ class Experiment(Entry):
     recipe: str = ""
     directions: Literal["both", "objects"] = "both"
     asks_times: bool = False  # of temporal models
+    times_sample: int | None = None  # facts of test whose times are asked for; None: all
     measure: Callable[[Experiment, Path, TrainingProgress | None], Measured] = train_and_evaluate
 
     @property

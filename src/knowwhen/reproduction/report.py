@@ -7,6 +7,7 @@ from pathlib import Path
 
 from knowwhen.errors import BadRequest, did_you_mean
 from knowwhen.files import UNCHANGED, write_whole, writing
+from knowwhen.reproduction.dates import TIMES
 from knowwhen.reproduction.link_prediction import EVIDENCE, PARAMS, STDDEV, TABLE2
 from knowwhen.reproduction.penalties import FIGURE1, TABLE3
 from knowwhen.reproduction.results import Result
@@ -16,7 +17,9 @@ from knowwhen.reproduction.table4 import TABLE4
 from knowwhen.reproduction.times import FIGURE2, WIKIDATA
 
 # In the order of the page. A new table is one entry here.
-TABLES = {t.name: t for t in (PARAMS, TABLE2, EVIDENCE, STDDEV, TABLE3, FIGURE1, FIGURE2, WIKIDATA, TABLE4, SAMPLING)}
+TABLES = {
+    t.name: t for t in (PARAMS, TABLE2, EVIDENCE, STDDEV, TABLE3, FIGURE1, FIGURE2, WIKIDATA, TIMES, TABLE4, SAMPLING)
+}
 
 
 def table_named(name: str) -> Table:
