@@ -25,6 +25,7 @@ def run(tmp_path_factory):
             rows.append((f"office {office}", "held by", f"person {office} {k}", begin, end))
         rows.append((f"office {office}", "in", "town", "", ""))
     rows.append(("office 0", "held by", "person 9 9", "", ""))
+    rows += [("office 5", "held by", "person 5 0", str(2020 + i), str(2022) if not i else "") for i in (0, 4)]
     frame = pl.DataFrame(rows, schema=["subject", "predicate", "object", "begin", "end"], orient="row")
     frame.write_csv(folder / "facts.csv")
     data = kw.load(folder / "facts.csv", fractions=(0.1, 0.1))
@@ -112,7 +113,7 @@ def test_the_commands(run, tmp_path):
     assert (tmp_path / "when.svg").read_text().startswith("<?xml")
     for name in ("facts.parquet", "facts.csv", "facts.jsonl"):
         done = json.loads(invoke(app, ["fill", str(run), "--out", str(tmp_path / name), "--json"]).stdout)
-        assert done["facts"] == 73 and done["inferred_ends"] >= 2 and (tmp_path / name).is_file()
+        assert done["facts"] == 75 and done["inferred_ends"] >= 2 and (tmp_path / name).is_file()
 
 
 @pytest.mark.parametrize(
@@ -122,3 +123,27 @@ def test_the_commands(run, tmp_path):
 def test_where_facts_cannot_be_written(run, tmp_path, out, message):
     with pytest.raises(BadRequest, match=message):
         CliRunner().invoke(app, ["fill", str(run), "--out", str(tmp_path / out)], catch_exceptions=False)
+
+
+def test_a_fact_that_holds_several_times_has_all_its_spans(model):
+    """The last of them lacks its end, which alone is inferred."""
+    found = model.when("office 5", "held by", "person 5 0")
+    known = [tuple(span) for span in found.known]
+    assert len(found.spans) == len(known) == 3
+    assert [(s.begin, None if "end" in s.inferred else s.end) for s in found.spans] == known
+    assert [s.inferred for s in found.spans] == [(), (), ("end",)] and found.spans[-1].end == found.end
+    assert found.spans[0].probability == 1 > found.probability
+    assert "holds 3 times: " in str(found) and f"2024 to {found.end} (inferred)" in str(found)
+    assert found.to_dict()["spans"][2]["inferred"] == ("end",)
+    assert found.holds[found.times.index("2020")] == pytest.approx(1)
+
+
+def test_many_at_once_are_the_same_as_one_by_one(model):
+    rows = [("office 5", "held by", "person 5 0"), ("office 3", "held by", "person 3 2"), ("office 0", "in", "town")]
+    rows.append(("office 7", "held by", "person 1 1"))
+    for options in ({}, {"infer_known": True}):
+        together, alone = model.when(rows, **options), [model.when(*row, **options) for row in rows]
+        for one, other in zip(together, alone, strict=True):
+            same = ("begin", "end", "inferred", "begin_range", "end_range", "known")
+            assert [getattr(one, name) for name in same] == [getattr(other, name) for name in same]
+            assert one.probability == pytest.approx(other.probability, rel=1e-4)

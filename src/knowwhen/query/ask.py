@@ -22,7 +22,7 @@ from knowwhen.query.answers import Answer, Answers, Span, TimeAnswers, TimeSpan
 from knowwhen.query.explain import Explainer, Explanation, Ids
 from knowwhen.query.questions import COLUMNS, Question, read_question
 from knowwhen.query.scoring import Ranked, ScoredQuestion, rank_answers
-from knowwhen.query.when import when_ids
+from knowwhen.query.when import When, when_ids
 
 Found = Answers | TimeAnswers
 
@@ -207,16 +207,18 @@ class _Respond:
             some = questions[part]
             s, p, o = (np.array([getattr(question, name) for question in some]) for name in ("s", "p", "o"))
             curves = time_curves(self.model, s, p, o, temperature_of(self.calibration, "time"))
-            found += [self._time_answers(*one) for one in zip(some, *curves, strict=True)]
+            told: Sequence[When | None] = [None] * len(some)
+            if self.head is not None:
+                told = when_ids(self.model, self.head, self.dataset, [(q.s, q.p, q.o) for q in some])
+            found += [self._time_answers(*one) for one in zip(some, *curves, told, strict=True)]
         return found
 
-    def _time_answers(self, question: Question, scores: Any, probabilities: Floats) -> TimeAnswers:
-        if self.head is None:
+    def _time_answers(self, question: Question, scores: Any, probabilities: Floats, told: When | None) -> TimeAnswers:
+        if told is None:
             peak_share = self.calibration.span_share if self.calibration else SPAN_SHARE
             found = best_spans(probabilities, peak_share, self.top)
             spans = [TimeSpan(self.labels[first], self.labels[last], held) for first, last, held in found]
         else:
-            told = when_ids(self.model, self.head, self.dataset, (question.s, question.p, question.o))
             probabilities = told.holds / max(told.holds.sum(), 1e-30)
             spans = [TimeSpan(str(told.begin), str(told.end), told.probability), *told.alternatives][: self.top]
         spans = [span for span in spans if span.probability >= self.min_probability]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import torch
 
 from knowwhen.dating.beliefs import Belief, shortest_range
 from knowwhen.dating.head import TimeHead
-from knowwhen.dating.neighbours import Asked
+from knowwhen.dating.neighbours import Asked, rows_of
 from knowwhen.drawable import Drawable
 from knowwhen.errors import BadRequest
 from knowwhen.evaluation.questions import Floats
@@ -22,6 +22,7 @@ from knowwhen.models import TemporalModel
 from knowwhen.query.answers import Span, TimeSpan, share, span_text, sparkline
 from knowwhen.text import table, visible
 
+Ids = tuple[int, int, int]
 ALTERNATIVES, REASONS = 3, 3
 LEAST_SHOWN = 5e-5  # a smaller probability is not worth a line
 MOSTLY = 0.5  # a fact without any time is dated where this share of the training facts of its predicate has one
@@ -40,9 +41,22 @@ class PlacingFact:
     keys: tuple[str, str, str]  # of subject, predicate and object
 
 
+@dataclass(frozen=True)
+class FilledSpan:
+    """A span of a fact, with what was missing of it: `inferred` names the ends that no fact tells."""
+
+    begin: str
+    end: str
+    probability: float  # that what is inferred is right
+    inferred: tuple[str, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class When(Drawable):
-    """Begin and end of a fact: `inferred` names those that no fact tells."""
+    """Begin and end of a fact: `inferred` names those that no fact tells.
+
+    Where a fact is known to hold several times, `spans` has them all, and the rest is about the last of them.
+    """
 
     question: str
     begin: str | None
@@ -57,12 +71,13 @@ class When(Drawable):
     reasons: tuple[PlacingFact, ...]
     times: list[str]
     holds: Floats  # (T,): the probability that it holds then
+    spans: tuple[FilledSpan, ...] = ()  # all of it where a fact is known to hold several times, in order of time
 
     def to_dict(self) -> dict[str, Any]:
         """All of it in JSON's types."""
         values = {name: getattr(self, name) for name in ("question", "begin", "end", "probability", "no_end")}
         lists = {name: list(getattr(self, name)) for name in ("begin_range", "end_range", "inferred", "times")}
-        facts = {name: [asdict(one) for one in getattr(self, name)] for name in ("alternatives", "reasons")}
+        facts = {name: [asdict(one) for one in getattr(self, name)] for name in ("alternatives", "reasons", "spans")}
         return values | lists | facts | {"known": [list(span) for span in self.known], "holds": self.holds.tolist()}
 
     def __str__(self) -> str:
@@ -80,6 +95,8 @@ class When(Drawable):
                 lines.append(f"probability that it has no end: {share(self.no_end)}")
             more = [f"{span_text((one.begin, one.end))} ({share(one.probability)})" for one in self.alternatives]
             lines += [f"or: {', '.join(more)}"] if more else []
+        if len(self.spans) > 1:
+            lines.append(f"holds {len(self.spans)} times: {', '.join(map(_filled_text, self.spans))}")
         lines += [f"because of {visible(_fact_text(fact))} ({fact.value:+.2f})" for fact in self.reasons]
         told = ", ".join(span_text(span) for span in self.known) or "nothing"
         return "\n".join([*lines, f"known: {told}"])
@@ -147,7 +164,7 @@ def when_batch(
         [row[key] for key in ("subject", "predicate", "object")] if isinstance(row, Mapping) else row for row in rows
     ]
     ids = [(dataset.entities.id(s), dataset.predicates.id(p), dataset.entities.id(o)) for s, p, o in named]
-    return [when_ids(model, head, dataset, fact, infer_known) for fact in ids]
+    return when_ids(model, head, dataset, ids, infer_known)
 
 
 def check_head(head: TimeHead | None) -> TimeHead:
@@ -157,46 +174,94 @@ def check_head(head: TimeHead | None) -> TimeHead:
 
 
 def when_ids(
-    model: TemporalModel, head: TimeHead, dataset: Dataset, fact: tuple[int, int, int], infer_known: bool = False
-) -> When:
-    """The same for a fact by its ids."""
-    s, p, o = fact
-    labels, spans = dataset.timeline.labels(), dataset.spans.of(s, p, o)
+    model: TemporalModel, head: TimeHead, dataset: Dataset, facts: Sequence[Ids], infer_known: bool = False
+) -> list[When]:
+    """The same for facts by their ids: all that is to be inferred is inferred together."""
+    known = [dataset.spans.of(*fact) for fact in facts]
+    parts = [_given(fact, spans, infer_known) for fact, spans in zip(facts, known, strict=True)]
+    given = Facts.concatenate(Facts.empty(), *parts)
+    asked = Asked.of(given, rows_of(given, head.known))
+    unknown = np.full(len(given), OPEN)
+    begin, end = (unknown, unknown) if infer_known else (given.begin, given.end)
+    told = [one for belief in head.believe(asked, model, begin, end) for one in _Told.each(head, belief)]
+    found, row = [], 0
+    for fact, part, spans in zip(facts, parts, known, strict=True):
+        here = range(row, row + len(part))
+        row += len(part)
+        ends = [(int(begin[i]), int(end[i])) for i in here]
+        reasons: tuple[PlacingFact, ...] = ()
+        if ends[-1][0] == OPEN:
+            reasons = _reasons(head, dataset, asked[here[-1] : here[-1] + 1], told[here[-1]].spans[0][0])
+        found.append(_answer(dataset, fact, spans, ends, [told[i] for i in here], reasons))
+    return found
+
+
+def _given(fact: Ids, spans: Facts, infer_known: bool) -> Facts:
+    """What is known of the spans of a fact, in order of time, all of them or the last; one row where nothing is."""
     dated = spans[~spans.is_static]
-    given = dated[np.argsort(dated.begin, kind="stable")[-1:]] if len(dated) and not infer_known else Facts.empty()
-    begin, end = (int(column[0]) if len(column) else OPEN for column in (given.begin, given.end))
-    asked = Asked(*(np.array([i]) for i in (s, p, o, _itself(head, dated, s, p, o))))
-    (belief,) = head.believe(asked, model, np.array([begin]), np.array([end]))
-    first, last, chances = (column[0].tolist() for column in belief.spans(1 + ALTERNATIVES))
-    result = _read(head, belief)
-    ranges = [labels[int(ids[0])] for ids in result[4:]]
-    inferred = tuple(name for name, id in (("begin", begin), ("end", end)) if id == OPEN)
-    options = [TimeSpan(labels[a], labels[z], c) for a, z, c in zip(first, last, chances, strict=True)]
-    names = ", ".join(v.label(i) for v, i in ((dataset.entities, s), (dataset.predicates, p), (dataset.entities, o)))
+    if not len(dated):
+        return Facts(*(np.array([i], np.int64) for i in (*fact, OPEN, OPEN)))
+    ordered = dated[np.lexsort((dated.end, dated.begin))]
+    return ordered[-1:] if infer_known else ordered
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What is believed of one question: the best spans as ids, and what is read beside them."""
+
+    spans: list[tuple[int, int, float]]
+    ranges: tuple[int, int, int, int]  # of the begin, then of the end
+    no_end: float
+    holds: Floats  # (T,)
+
+    @classmethod
+    def each(cls, head: TimeHead, belief: Belief) -> Iterator[_Told]:
+        best = [column.tolist() for column in belief.spans(1 + ALTERNATIVES)]
+        _, _, _, no_end, *ranges = _read(head, belief)
+        for i in range(len(belief)):
+            spans = list(zip(*(column[i] for column in best), strict=True))
+            low, high, first, last = (int(ids[i]) for ids in ranges)
+            yield cls(spans, (low, high, first, last), float(no_end[i]), belief.holds[i])
+
+
+def _answer(
+    dataset: Dataset,
+    fact: Ids,
+    known: Facts,
+    ends: Sequence[tuple[int, int]],
+    told: Sequence[_Told],
+    reasons: tuple[PlacingFact, ...],
+) -> When:
+    """The answer about a fact, from what is given (OPEN where it is not) and believed of each of its spans."""
+    labels, (s, p, o), last = dataset.timeline.labels(), fact, told[-1]
+    filled = [_filled(one.spans[0], given, labels) for given, one in zip(ends, told, strict=True)]
+    best = filled[-1]
+    low, high, first, final = (labels[id] for id in last.ranges)
+    names = (dataset.entities.label(s), dataset.predicates.label(p), dataset.entities.label(o))
+    options = tuple(TimeSpan(labels[a], labels[z], chance) for a, z, chance in last.spans[1:])
+    holds = 1 - np.prod([1 - one.holds for one in told], axis=0)
     return When(
-        names,
-        options[0].begin if begin == OPEN else labels[begin],
-        options[0].end if end == OPEN else labels[end],
-        options[0].probability if inferred else 1.0,
-        (ranges[0], ranges[1]),
-        (ranges[2], ranges[3]),
-        float(result[3][0]) if end == OPEN else 0.0,
-        inferred,
-        tuple(span_labels(spans, labels)),
-        tuple(options[1:]) if inferred else (),
-        _reasons(head, dataset, asked, first[0]) if "begin" in inferred else (),
+        ", ".join(names),
+        best.begin,
+        best.end,
+        best.probability,
+        (low, high),
+        (first, final),
+        last.no_end if "end" in best.inferred else 0.0,
+        best.inferred,
+        tuple(span_labels(known, labels)),
+        options if best.inferred else (),
+        reasons,
         labels,
-        belief.holds[0],
+        holds,
+        tuple(filled),
     )
 
 
-def _itself(head: TimeHead, dated: Facts, s: int, p: int, o: int) -> int:
-    """The row of the last known fact of that name, which is no evidence for itself; -1 where there is none."""
-    if not len(dated):
-        return -1
-    known = head.known
-    rows = np.flatnonzero((known.subject == s) & (known.predicate == p) & (known.object == o) & ~known.is_static)
-    return int(rows[np.argsort(known.begin[rows], kind="stable")[-1]]) if len(rows) else -1
+def _filled(best: tuple[int, int, float], given: tuple[int, int], labels: list[str]) -> FilledSpan:
+    begin, end = (guess if id == OPEN else id for guess, id in zip(best[:2], given, strict=True))
+    inferred = tuple(name for name, id in zip(("begin", "end"), given, strict=True) if id == OPEN)
+    return FilledSpan(labels[begin], labels[end], best[2] if inferred else 1.0, inferred)
 
 
 @torch.no_grad()
@@ -204,7 +269,7 @@ def _reasons(head: TimeHead, dataset: Dataset, asked: Asked, begin: int) -> tupl
     """The facts whose gaps speak most for a begin: by how much more than for the begins that are expected."""
     assert head.neighbourhood is not None
     around, facing = head.neighbourhood.around(asked), head.facing(asked)
-    p = torch.from_numpy(asked.predicate)
+    p = torch.tensor(asked.predicate)
     said = head.begins.along(p, facing, head.axis, None, each=True)[0].numpy()  # (f, T)
     said = head.fitted.begin_scale * (said[:, begin] - said.mean(1))
     labels, found = [*dataset.timeline.labels(), None], dict[int, float]()
@@ -270,6 +335,11 @@ def fill(
         pl.Series("inferred_probability", chances, pl.Float64).fill_nan(None),
         pl.Series("inferred_no_end", endless, pl.Float64).fill_nan(None),
     )
+
+
+def _filled_text(span: FilledSpan) -> str:
+    ends = {"begin": span.begin, "end": span.end}
+    return " to ".join(f"{end} (inferred)" if name in span.inferred else end for name, end in ends.items())
 
 
 def _fact_text(fact: PlacingFact) -> str:
