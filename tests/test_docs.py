@@ -61,8 +61,8 @@ def test_models_page_has_a_row_for_every_model_with_its_formula_and_options():
 
 def test_settings_page_says_which_models_have_an_option():
     page = generator().settings_page()
-    assert "| `model.rank` | all |" in page
-    assert "| `model.norm` | `transe` |" in page
+    assert "| `model.rank` | `cont` | `16` |" in page
+    assert "| `model.static_share` | `dedistmult`, `detranse` | `0.36` |" in page
     for name in (name for name in settings() if name.count(".") > 1 or not name.startswith("model.")):
         assert page.count(f"| `{name}` |") == 1
 

@@ -23,7 +23,14 @@ NAMED = {
     "transe": {"model.name": "transe", "model.norm": 1},
     "transe, L2": {"model.name": "transe", "model.norm": 2},
     "tucker": {"model.name": "tucker", "model.predicate_rank": 3},
+    "tuckertnt": {"model.name": "tuckertnt", "model.predicate_rank": 3, "model.time_rank": 3},
+    "rotate": {"model.name": "rotate", "model.norm": 2},
+    "latent": {"model.name": "latent", "model.radius": 0.3, "model.knots": 3},
 }
+# One of each kind of scores and of state: for what does not depend on the formula.
+KINDS = ("tntcomplex", "cp", "transe", "tucker", "rgcn", "latent")
+SLOW = ("boxte", "latent", "hyte", "dedistmult", "desimple", "detranse", "stranse", "tero", "transd", "transh")
+SAMPLED = {"objective.sampling": "uniform", "objective.negatives": 50, "training.batch_size": 300}
 EVIDENCE = {"model.evidence": ["pair_history", "context"], "training.epochs": 1, "evidence.context.window": 0}
 NEWS = """subject,predicate,object,begin,end
 France,has president,Ada New,2026,
@@ -32,7 +39,7 @@ Bo New,citizen of,France,1990,1990
 
 
 def settings(name, **more):
-    return {**SMALL, **NAMED[name], **more}
+    return {**SMALL, **NAMED[name], **(SAMPLED if name in SLOW else {}), **more}
 
 
 def files(run):
@@ -78,7 +85,9 @@ class Impatient(Silent):
 
 
 def test_stopped_and_resumed_is_straight_through(name, trained, tmp_path):
-    with pytest.raises(Interrupted, match="stopped in epoch 2, step 2 of 5 and saved"):
+    if name not in KINDS:
+        pytest.skip("as others that are tried")
+    with pytest.raises(Interrupted, match=r"stopped in epoch 2, step 2 of [0-9]+ and saved"):
         kw.train("leaders", run=tmp_path / "run", overrides=settings(name), progress=Impatient())
     assert len(json.loads((tmp_path / "run" / "metrics.jsonl").read_text())) > 0, "one epoch is noted"
     kw.train(None, run=tmp_path / "run", resume=True)
@@ -189,7 +198,7 @@ def test_old_facts_have_their_old_scores(trained, added):
     columns = [torch.tensor(x) for x in (facts.subject, facts.predicate, facts.object, facts.begin.clip(0))]
     with torch.no_grad():
         before, after = (model.model.score(*columns) for model in (trained, added))
-    if trained.model.name == "rgcn":
+    if trained.model.name in ("rgcn", "latent"):  # which counts the facts of an entity
         assert before.shape == after.shape and not torch.equal(before, after)
     else:
         assert_close(after, before)
@@ -207,7 +216,7 @@ def test_a_new_time_is_like_the_one_before(trained, added):
 
 @pytest.fixture(scope="module")
 def informed(name):
-    if name in ("complex", "distmult", "tcomplex", "timeplex", "transe, L2", "unioncomplex"):
+    if name not in KINDS:
         pytest.skip("as others that are tried")
     return kw.train("leaders", overrides=settings(name, **EVIDENCE))
 
@@ -244,7 +253,7 @@ def test_evidence_is_read_the_same_by_every_scorer(informed):
             assert_close(scores.cells(rows, column), wanted, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["tntcomplex", "desimple", "transe", "tucker", "rgcn"])
+@pytest.mark.parametrize("name", ["tntcomplex", "hyte", "tatranse", "tucker", "rgcn"])
 def test_facts_without_time_may_own_one(name):
     """A row more in every table of timestamps, and none on the time axis; all else here samples."""
     model = kw.train("leaders", overrides=settings(name, **{"model.undated": "own", "training.epochs": 1}))
@@ -256,7 +265,7 @@ def test_facts_without_time_may_own_one(name):
     assert len(model.ask("France", "has president", "?")) == 10
 
 
-@pytest.mark.parametrize("name", ["tntcomplex", "desimple"])
+@pytest.mark.parametrize("name", ["tntcomplex", "ttranse"])
 def test_the_loss_along_time_is_learned(name):
     model = kw.train(
         "leaders", overrides=settings(name, **{"objective.time_weight": 1.0, "regularizer.time_weight": 0})

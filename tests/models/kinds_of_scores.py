@@ -8,7 +8,18 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from knowwhen.models import Sizes
-from knowwhen.models.scores import Cells, Computed, Distance, Matrix, Product, Scores, Sparse, TimedProduct
+from knowwhen.models.scores import (
+    Cells,
+    Computed,
+    Distance,
+    KeyedDistance,
+    Matrix,
+    ModulusDistance,
+    Product,
+    Scores,
+    Sparse,
+    TimedProduct,
+)
 from knowwhen.models.tables import Axis, Table
 
 
@@ -99,6 +110,34 @@ def timed_product(case: Case, g: torch.Generator) -> Made:
     return Made(scores, naive, [query, table.weight, times])
 
 
+def keyed_distance(p: int) -> Callable[[Case, torch.Generator], Made]:
+    """As a timed product."""
+
+    def make(case: Case, g: torch.Generator) -> Made:
+        table, query, times = case.table(g), leaf(g, case.b, case.d), leaf(g, 3, case.d)
+        t = torch.randint(3, (case.b,), generator=g)
+
+        def naive(i: int, j: int) -> Tensor:
+            powers = sum((query[i, k] - table.weight[j, k] * times[t[i], k]).abs() ** p for k in range(case.d))
+            return -(powers ** (1 / p))
+
+        scores = KeyedDistance(query, t, case.n, lambda ids, at: table(ids) * times[at], p)
+        return Made(scores, naive, [query, table.weight, times])
+
+    return make
+
+
+def modulus_distance(case: Case, g: torch.Generator) -> Made:
+    table, query = case.table(g, is_complex=True), leaf(g, case.b, 2 * case.d)
+
+    def naive(i: int, j: int) -> Tensor:
+        gap = query[i] - table.weight[j]
+        return -sum((gap[2 * k] ** 2 + gap[2 * k + 1] ** 2).sqrt() for k in range(case.d))
+
+    point = torch.view_as_complex(query.view(case.b, -1, 2))
+    return Made(ModulusDistance(point, table), naive, [query, table.weight])
+
+
 def computed(case: Case, g: torch.Generator) -> Made:
     table, query = case.table(g), leaf(g, case.b, case.d)
     naive = lambda i, j: sum(torch.sin(query[i, k] + table.weight[j, k]) for k in range(case.d))  # noqa: E731
@@ -149,6 +188,9 @@ KINDS: dict[str, Callable[[Case, torch.Generator], Made]] = {
     "distance 1": distance(1),
     "distance 2": distance(2),
     "timed product": timed_product,
+    "keyed distance 1": keyed_distance(1),
+    "keyed distance 2": keyed_distance(2),
+    "modulus distance": modulus_distance,
     "computed": computed,
     "computed without columns": computed_without_columns,
     "matrix": matrix,

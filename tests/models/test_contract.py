@@ -5,16 +5,19 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from knowwhen.facts.table import Facts
 from knowwhen.models import MODELS, Background, Decomposition, Sizes
 from knowwhen.models.tables import Axis, tables_of
+from tests.models.naive import NAIVE
 
 # Sizes of everything, so that one test fits all models.
-SMALL = {"rank": 3, "predicate_rank": 2, "layers": 2, "bases": 2, "static_share": 0.5}
+SMALL = {"rank": 3, "predicate_rank": 2, "time_rank": 2, "layers": 2, "bases": 2, "static_share": 0.5, "knots": 3}
+FEW = settings(max_examples=4)  # of each model
+every_model = pytest.mark.parametrize("name", sorted(MODELS))
 
 
 def options(name, **more):
@@ -59,102 +62,13 @@ class Case:
 
 
 @st.composite
-def cases(draw):
-    small = st.integers(1, 5)
-    sizes, name = (
-        Sizes(draw(small), draw(small), draw(small), draw(st.booleans())),
-        draw(st.sampled_from(sorted(MODELS))),
-    )
+def drawn(draw):
+    """Sizes, options and a seed, which make a case of any model."""
+    small = st.integers(1, 4)
+    sizes = Sizes(draw(small), draw(small), draw(small), draw(st.booleans()))
     more = {"rank": draw(small), "predicate_rank": draw(small), "norm": draw(st.sampled_from([1, 2]))}
-    return Case(name, sizes, options(name, **more), draw(small), draw(st.integers(0, 99)))
-
-
-def static(X, T):  # (E, 2P, E) -> (E, 2P, E, T)
-    return X[..., None].expand(-1, -1, -1, T)
-
-
-def naive_complex(m, c, T):
-    return static(torch.einsum("sr,pr,or->spo", c["u"], c["v"], c["u"].conj()).real, T)
-
-
-def naive_tcomplex(m, c, T):
-    return torch.einsum("sr,pr,or,tr->spot", c["u"], c["v"], c["u"].conj(), c["w"]).real
-
-
-def naive_tntcomplex(m, c, T):
-    temporal = torch.einsum("sr,pr,or,tr->spot", c["u"], c["v_"], c["u"].conj(), c["w"]).real
-    return temporal + naive_complex(m, c, T)
-
-
-def naive_timeplex(m, c, T):
-    u, o = c["u"], c["u"].conj()
-    timed = torch.einsum("pr,or,tr->pot", c["z"], o, c["w"]).real
-    return naive_complex(m, c, T) + torch.einsum("sr,or,tr->sot", u, o, c["w"]).real[:, None] + timed
-
-
-def naive_unioncomplex(m, c, T):
-    modulated = torch.einsum("sr,pr,or,tr->spot", c["u"], c["v_"], c["u"].conj(), c["w_"]).real
-    return naive_timeplex(m, c, T) + modulated
-
-
-def naive_cp(m, c, T):
-    return static(torch.einsum("sr,pr,or->spo", c["u"], c["v"], c["w"]), T)
-
-
-def naive_distmult(m, c, T):
-    return static(torch.einsum("sr,pr,or->spo", c["u"], c["v"], c["u"]), T)
-
-
-def naive_transe(m, c, T):
-    gap = c["u"][:, None, None] + c["v"][None, :, None] - c["u"][None, None]  # (E, 2P, E, r)
-    X = gap.abs().sum(-1) if m.options.norm == 1 else (gap**2).sum(-1).sqrt()
-    return static(-X, T)
-
-
-def naive_desimple(m, c, T):
-    def entity(side):  # (E, T, r)
-        rows = []
-        for t in range(T):
-            units = m.calendar[t].tolist()
-            waves = [
-                c[f"{side}_amplitude"][:, i] * torch.sin(c[f"{side}_frequency"][:, i] * unit + c[f"{side}_phase"][:, i])
-                for i, unit in enumerate(units)
-            ]
-            rows.append(torch.cat([c[f"{side}_static"], sum(waves)], dim=-1))
-        return torch.stack(rows, dim=1)
-
-    h, k, v = entity("head"), entity("tail"), c["v"]
-    inverse = torch.roll(v, m.sizes.predicates, dims=0)  # of p < P it is that of p + P, and the other way round
-    forward, backward = (torch.einsum("str,pr,otr->spot", a, b, z) for a, b, z in ((h, v, k), (k, inverse, h)))
-    return (forward + backward) / 2
-
-
-def naive_tucker(m, c, T):
-    def normal(x, norm):
-        return (x - norm.running_mean) / (norm.running_var + norm.eps).sqrt() * norm.weight + norm.bias
-
-    mixed = torch.einsum("sk,pj,jkl->spl", normal(c["u"], m.norm0), c["v"], c["core"])
-    return static(torch.einsum("spl,ol->spo", normal(mixed, m.norm1), c["u"]), T)
-
-
-def naive_rgcn(m, c, T):
-    E, R = m.sizes.entities, 2 * m.sizes.predicates
-    edges = [(key // (R * E), key // E % R, key % E) for key in m.keys.tolist()]
-    h = c["x"]
-    for layer in range(m.options.layers):
-        weights = torch.einsum("pb,bkl->pkl", c[f"shares_{layer}"], c[f"bases_{layer}"])
-        rows = []
-        for i in range(E):
-            to = [(p, j) for target, p, j in edges if target == i]
-            rows.append(
-                h[i] @ c[f"own_{layer}"] + sum((h[j] @ weights[p] for p, j in to), torch.zeros(1)) / max(1, len(to))
-            )
-        h = torch.stack(rows)
-        h = h.relu() if layer + 1 < m.options.layers else h
-    return static(torch.einsum("sr,pr,or->spo", h, c["v"], h), T)
-
-
-NAIVE = {name.removeprefix("naive_"): one for name, one in list(globals().items()) if name.startswith("naive_")}
+    batch, seed = draw(small), draw(st.integers(0, 99))
+    return lambda name: Case(name, sizes, options(name, **more), batch, seed)
 
 
 def tensors(model):
@@ -175,8 +89,11 @@ def test_every_model_has_a_definition():
     assert sorted(NAIVE) == sorted(MODELS), "write the tensor of a new model above: none goes without this test"
 
 
-@given(cases())
-def test_every_scorer_agrees_with_the_tensor(case):
+@every_model
+@FEW
+@given(make=drawn())
+def test_every_scorer_agrees_with_the_tensor(name, make):
+    case = make(name)
     model, (s, p, o, t) = case.model(), case.facts()
     X, T = naive_tensor(model), case.sizes.timestamps
     assert_close(model.score(s, p, o, t), X[s, p, o, t])
@@ -195,24 +112,33 @@ def test_every_scorer_agrees_with_the_tensor(case):
         assert_close(scores.cells(rows, every.repeat(case.batch)), slice_.flatten())
 
 
-@given(cases())
-def test_slow_scorers_from_the_formula_alone_agree_with_fast_ones(case):
+@every_model
+@FEW
+@given(make=drawn())
+def test_slow_scorers_from_the_formula_alone_agree_with_fast_ones(name, make):
+    case = make(name)
     model, (s, p, o, t) = case.model(), case.facts()
     for name, ids in (("objects", (s, p, t)), ("times", (s, p, o)), ("predicates", (s, o, t))):
         slow = getattr(Decomposition, name)(model, *ids).whole()
         assert_close(slow, getattr(model, name)(*ids).whole())
 
 
-@given(cases())
-def test_a_batch_is_its_facts_one_by_one(case):
+@every_model
+@FEW
+@given(make=drawn())
+def test_a_batch_is_its_facts_one_by_one(name, make):
+    case = make(name)
     model, facts = case.model(), case.facts()
     one_by_one = torch.cat([model.score(*(column[i : i + 1] for column in facts)) for i in range(case.batch)])
     assert_close(model.score(*facts), one_by_one)
 
 
-@given(cases())
-def test_gradients_are_those_of_the_tensor(case):
+@every_model
+@FEW
+@given(make=drawn())
+def test_gradients_are_those_of_the_tensor(name, make):
     """Of single scores and of whole rows: the look-up that adds rows in place gives what autograd gives."""
+    case = make(name)
     model, (s, p, o, t) = case.model(), case.facts()
     weights = torch.rand(case.batch, case.sizes.entities, generator=torch.Generator().manual_seed(1)).double()
     ((model.score(s, p, o, t) ** 2).sum() + (model.objects(s, p, t).whole() * weights).sum()).backward()
@@ -225,9 +151,12 @@ def test_gradients_are_those_of_the_tensor(case):
         assert_close(mine, theirs)
 
 
-@given(cases())
-def test_a_step_looks_rows_up_once_and_changes_no_gradient(case):
+@every_model
+@FEW
+@given(make=drawn())
+def test_a_step_looks_rows_up_once_and_changes_no_gradient(name, make):
     """All but R-GCN, which hides the edges of a step."""
+    case = make(name)
     model, (s, p, o, t) = case.model(), case.facts()
     if case.name == "rgcn":
         return
@@ -245,7 +174,7 @@ def test_a_step_looks_rows_up_once_and_changes_no_gradient(case):
         assert_close(one, other.grad)
 
 
-@pytest.mark.parametrize("name", sorted(MODELS))
+@every_model
 def test_every_parameter_of_a_model_is_learned(name):
     """Each gets a gradient: none is stored for nothing."""
     case = Case(name, Sizes(4, 2, 3), options(name), batch=8, seed=0)
@@ -256,7 +185,7 @@ def test_every_parameter_of_a_model_is_learned(name):
     assert unlearned == []
 
 
-@pytest.mark.parametrize("name", sorted(MODELS))
+@every_model
 def test_tables_know_their_axis_and_initial_values_depend_on_the_seed_alone(name):
     sizes = Sizes(11, 3, 7, undated_row=True)
     first, again, other = (MODELS[name](sizes, options(name)) for _ in range(3))
@@ -271,8 +200,11 @@ def test_tables_know_their_axis_and_initial_values_depend_on_the_seed_alone(name
     assert all(tensor.equal(state[key]) for key, tensor in first.state_dict().items())
 
 
-@given(cases())
-def test_the_undated_row_is_off_the_time_axis(case):
+@every_model
+@FEW
+@given(make=drawn())
+def test_the_undated_row_is_off_the_time_axis(name, make):
+    case = make(name)
     for axis in case.model().time_axes():
         assert len(axis) == case.sizes.timestamps
 

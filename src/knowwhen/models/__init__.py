@@ -5,7 +5,7 @@ from knowwhen.models.base import Decomposition, Factor, Options, RankOptions
 from knowwhen.models.build import Specification, build
 from knowwhen.models.composition import TemporalModel
 from knowwhen.models.registry import EVIDENCE, MODELS, model_named, register, register_evidence
-from knowwhen.models.scores import Distance, Product, Scores, TimedProduct
+from knowwhen.models.scores import Distance, KeyedDistance, Product, Scores, TimedProduct
 from knowwhen.models.sizes import Background, Sizes
 from knowwhen.models.tables import Axis, Table, complex_rows, real_rows
 
@@ -16,6 +16,7 @@ __all__ = [
     "Distance",
     "EVIDENCE",
     "Factor",
+    "KeyedDistance",
     "MODELS",
     "Options",
     "Product",

@@ -78,6 +78,13 @@ def as_real(rows: Tensor) -> Tensor:  # (…, r) complex -> (…, 2r) real
     return torch.view_as_real(rows.resolve_conj()).flatten(-2) if rows.is_complex() else rows
 
 
+def moduli(rows: Tensor) -> Tensor:  # (…, 2r) real -> (…)
+    """Σ_k |z_k| of complex numbers stored as pairs; its gradient is 0 at 0."""
+    pairs = rows.view(*rows.shape[:-1], rows.shape[-1] // 2, 2)
+    found: Tensor = torch.linalg.vector_norm(pairs, dim=-1).sum(-1)
+    return found
+
+
 def real_dot(a: Tensor, b: Tensor) -> Tensor:
     """Re⟨a_i, b̄_j⟩ for all pairs of rows: the dot product of the real views, one real matmul."""
     return as_real(a) @ as_real(b).mT

@@ -15,6 +15,7 @@ from knowwhen.models.composition import TemporalModel
 from knowwhen.models.sizes import Sizes
 from knowwhen.models.tables import Axis, Table, shared_lookups, tables_of
 
+HALVINGS = 8  # of rows that went past what they were to come near, as they may in a model by distance
 CAUTION = 2.0  # facts' worth of doubt: with so many, a new entity's row is half as long as that of a known one
 
 
@@ -57,8 +58,17 @@ def place_unseen(model: TemporalModel, facts: Facts, seen: Bools, caution: float
         return
     placed = [_placed(model.decomposition, table, unseen_objects, known, caution) for table in tables]
     with torch.no_grad():
+        columns = _columns(model.decomposition, unseen_objects, model.device)
+        without = model.decomposition.score(*columns)
         for table, rows in zip(tables, placed, strict=True):
             table.weight[~known] = rows[~known]
+        for _ in range(HALVINGS):
+            gained = model.decomposition.score(*columns) - without
+            worse = torch.zeros_like(known, dtype=gained.dtype).index_add_(0, columns[2], gained) < 0
+            if not worse.any():
+                return
+            for table in tables:
+                table.weight[worse] /= 2
 
 
 def _placed(model: Decomposition, table: Table, facts: Facts, known: Tensor, caution: float) -> Tensor:  # (E, …)

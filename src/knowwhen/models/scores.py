@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from knowwhen import chunks
-from knowwhen.models.algebra import as_real, dots, lookup
+from knowwhen.models.algebra import as_real, dots, lookup, moduli
 from knowwhen.models.tables import Table
 
 FEW_ROWS, LARGE_TABLE = 8, 4 << 20  # numbers that no cache holds
@@ -123,27 +123,81 @@ class Distance(Scores):
         return -torch.cat([self.query[:0, 0], *found])
 
 
-class TimedProduct(Scores):
-    """X[i, j] = ⟨query_i, candidates(j, t_i)⟩: the rows of candidates depend on the time of the question."""
+class ModulusDistance(Distance):
+    """X[i, j] = −Σ_k |query_ik − table_jk| over complex numbers k, stored as pairs of real ones."""
 
-    def __init__(
-        self, query: Tensor, t: Tensor, columns: int, candidates: Callable[[Tensor, Tensor], Tensor]
-    ) -> None:  # (b, d), (b,); candidates(ids, times) -> (…, d), broadcasting
-        self.query, self.t, self.candidates = query, t, candidates
-        self.rows, self.columns = len(query), columns
+    def __init__(self, query: Tensor, table: Table | Tensor) -> None:  # (b, r) complex, (n, 2r) real
+        super().__init__(as_real(query), table if isinstance(table, Table) else as_real(table), 1)
+        self.depth = self.query.shape[-1]
 
     def at(self, columns: slice | Tensor) -> Tensor:
-        """Rows of one time share their candidates."""
-        ids = torch.arange(self.columns, device=self.t.device)[columns]
-        times, number = torch.unique(self.t, return_inverse=True)
-        order = number.argsort(stable=True)
-        sizes = torch.bincount(number, minlength=len(times)).tolist()
+        table = self.table[columns] if isinstance(columns, slice) else lookup(self.table, columns)
+        return -moduli(self.query[:, None] - table)
+
+    def cells(self, rows: Tensor, columns: Tensor) -> Tensor:
+        parts = ((rows[part], columns[part]) for part in chunks.slices(len(rows), DISTANCES))
+        found = [moduli(self.query[r] - lookup(self.table, c)) for r, c in parts]
+        return -torch.cat([self.query[:0, 0], *found])
+
+
+class Keyed(Scores):
+    """X[i, j] of query_i and candidates(j, key_i): their rows depend on the time or the predicate of the question."""
+
+    def __init__(
+        self, query: Tensor, key: Tensor, columns: int, candidates: Callable[[Tensor, Tensor], Tensor]
+    ) -> None:  # (b, d), (b,); candidates(ids, keys) -> (…, d), broadcasting
+        self.query, self.key, self.candidates = query, key, candidates
+        self.rows, self.columns = len(query), columns
+        self.keys, self.number = torch.unique(key, return_inverse=True)
+        # Candidates are made once for each key.
+        self.depth = -(-len(self.keys) * query.shape[-1] // max(1, self.rows)) or 1
+
+    @abstractmethod
+    def block(self, query: Tensor, candidates: Tensor) -> Tensor:  # (b, d), (k, d) -> (b, k)
+        """All pairs."""
+
+    @abstractmethod
+    def pairs(self, query: Tensor, candidates: Tensor) -> Tensor:  # (m, d), (m, d) -> (m,)
+        """One by one."""
+
+    def at(self, columns: slice | Tensor) -> Tensor:
+        """Rows of one key share their candidates."""
+        ids = torch.arange(self.columns, device=self.key.device)[columns]
+        order = self.number.argsort(stable=True)
+        sizes = torch.bincount(self.number, minlength=len(self.keys)).tolist()
         groups = self.query[order].split(sizes)  # type: ignore[no-untyped-call]
-        made = [query @ self.candidates(ids, t).mT for query, t in zip(groups, times, strict=True)]
+        made = [self.block(query, self.candidates(ids, key)) for query, key in zip(groups, self.keys, strict=True)]
         return torch.cat(made)[order.argsort()] if made else self.query.new_zeros(0, len(ids))
 
     def cells(self, rows: Tensor, columns: Tensor) -> Tensor:
-        return (self.query[rows] * self.candidates(columns, self.t[rows])).sum(-1)
+        return self.pairs(self.query[rows], self.candidates(columns, self.key[rows]))
+
+
+class TimedProduct(Keyed):
+    """X[i, j] = ⟨query_i, candidates(j, key_i)⟩."""
+
+    def block(self, query: Tensor, candidates: Tensor) -> Tensor:
+        return query @ candidates.mT
+
+    def pairs(self, query: Tensor, candidates: Tensor) -> Tensor:
+        return (query * candidates).sum(-1)
+
+
+class KeyedDistance(Keyed):
+    """X[i, j] = −‖query_i − candidates(j, key_i)‖_p."""
+
+    def __init__(
+        self, query: Tensor, key: Tensor, columns: int, candidates: Callable[[Tensor, Tensor], Tensor], p: float
+    ) -> None:
+        super().__init__(query, key, columns, candidates)
+        self.p = p
+
+    def block(self, query: Tensor, candidates: Tensor) -> Tensor:
+        return -torch.cdist(query, candidates, self.p, compute_mode="donot_use_mm_for_euclid_dist")
+
+    def pairs(self, query: Tensor, candidates: Tensor) -> Tensor:
+        distance: Tensor = torch.linalg.vector_norm(query - candidates, self.p, dim=-1)
+        return -distance
 
 
 class Computed(Scores):

@@ -43,6 +43,11 @@ def xavier() -> Initial:
     return lambda table, generator: uniform(math.sqrt(6 / (table.shape[0] + table.shape[-1])))(table, generator)
 
 
+def around(value: float, scale: float = 1e-2) -> Initial:
+    """N(value, scale²)."""
+    return lambda table, generator: table.copy_(value + torch.randn(table.shape, generator=generator) * scale)
+
+
 def constant(value: float) -> Initial:
     return lambda table, generator: table.fill_(value)
 

@@ -1,14 +1,49 @@
-"""Decompositions, one a file: importing this package registers them."""
+"""Decompositions by family: importing this package registers them."""
 
 from knowwhen.models.decompositions import (
+    boxte,
+    chronor,
     complex,
+    cont,
     cp,
-    desimple,
+    diachronic,
+    latent,
+    rescal,
+    rotate,
+    simple,
+    ta,
     tcomplex,
+    teast,
+    telm,
     tntcomplex,
+    transd,
     transe,
+    transh,
     tucker,
+    tuckertnt,
     unioncomplex,
 )
 
-__all__ = ["complex", "cp", "desimple", "tcomplex", "tntcomplex", "transe", "tucker", "unioncomplex"]
+__all__ = [
+    "boxte",
+    "chronor",
+    "complex",
+    "cont",
+    "cp",
+    "diachronic",
+    "latent",
+    "rescal",
+    "rotate",
+    "simple",
+    "ta",
+    "tcomplex",
+    "teast",
+    "telm",
+    "tntcomplex",
+    "transd",
+    "transe",
+    "transh",
+    "tucker",
+    "tuckertnt",
+    "unioncomplex",
+]

@@ -1,25 +1,19 @@
-"""TransE: predicates are translations."""
+"""TransE: predicates are translations; TTransE: so are timestamps."""
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
-import torch
-from pydantic import Field
 from torch import Tensor
 
-from knowwhen.models.base import Decomposition, RankOptions
+from knowwhen.models.decompositions.distances import DistanceModel, DistanceOptions
 from knowwhen.models.registry import register
 from knowwhen.models.scores import Distance, Scores
 from knowwhen.models.tables import Axis, Table, real_rows
 
 
-class TransEOptions(RankOptions):
-    norm: Literal[1, 2] = Field(1, description="Distance between embeddings: L1 or L2.")
-
-
 @register
-class TransE(Decomposition):
+class TransE(DistanceModel):
     """The same at all times (Bordes et al. 2013).
 
     X[s, p, o, t] = −‖u_s + v_p − u_o‖    u: entity, v: predicate
@@ -28,21 +22,42 @@ class TransE(Decomposition):
     name = "transe"
     formula = "−‖u_s + v_p − u_o‖"
     temporal: ClassVar[bool] = False
-    Options = TransEOptions
 
-    u: Table
     v: Table
 
     @classmethod
-    def tables(cls, o: TransEOptions) -> dict[str, Table]:
+    def tables(cls, o: DistanceOptions) -> dict[str, Table]:
         return {"u": real_rows(Axis.ENTITY, o.rank), "v": real_rows(Axis.PREDICATE, o.rank)}
 
-    def score(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor) -> Tensor:
-        distance: Tensor = torch.linalg.vector_norm(self.u(s) + self.v(p) - self.u(o), self.options.norm, dim=-1)
-        return -distance
-
-    def objects(self, s: Tensor, p: Tensor, t: Tensor) -> Scores:
-        return Distance(self.u(s) + self.v(p), self.u, self.options.norm)
+    def point(self, s: Tensor, p: Tensor, t: Tensor) -> Tensor:
+        return self.u(s) + self.v(p)
 
     def predicates(self, s: Tensor, o: Tensor, t: Tensor) -> Scores:
         return Distance(self.u(o) - self.u(s), self.v, self.options.norm)
+
+
+@register
+class TTransE(TransE):
+    """A translation for the timestamp too (Leblay and Chekol 2018, the vector-based variant).
+
+    X[s, p, o, t] = −‖u_s + v_p + w_t − u_o‖    u: entity, v: predicate, w: timestamp
+    """
+
+    name = "ttranse"
+    formula = "−‖u_s + v_p + w_t − u_o‖"
+    temporal = True
+
+    w: Table
+
+    @classmethod
+    def tables(cls, o: DistanceOptions) -> dict[str, Table]:
+        return {**super().tables(o), "w": real_rows(Axis.TIME, o.rank)}
+
+    def point(self, s: Tensor, p: Tensor, t: Tensor) -> Tensor:
+        return self.u(s) + self.v(p) + self.w(t)
+
+    def predicates(self, s: Tensor, o: Tensor, t: Tensor) -> Scores:
+        return Distance(self.u(o) - self.u(s) - self.w(t), self.v, self.options.norm)
+
+    def times(self, s: Tensor, p: Tensor, o: Tensor) -> Scores:
+        return Distance(self.u(o) - self.u(s) - self.v(p), self.w.along(), self.options.norm)
