@@ -22,6 +22,7 @@ LAYERS = [
     "text",
     "drawable",
     "facts",
+    "distributed",
     "models",
     "evaluation",
     "dating",

@@ -18,6 +18,7 @@ KnowwhenError
 ├── Interrupted         the user stopped a run, and its state is saved
 ├── MissingExtra        an optional package that is not installed
 ├── WorkerDied          a process of ours that something else ended
+│   └── LostOthers      one of several processes, to which the others answer no more
 └── DownloadFailed      the network, the server or the checksum said no
 
 Each carries the HTTP status under which a web page reports it.
@@ -114,6 +115,10 @@ class MissingExtra(KnowwhenError):
 
 
 class WorkerDied(KnowwhenError):
+    pass
+
+
+class LostOthers(WorkerDied):
     pass
 
 

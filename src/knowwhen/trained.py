@@ -14,6 +14,8 @@ import torch
 
 from knowwhen import checksums
 from knowwhen.dating import TimeHead, believed, measure_holding
+from knowwhen.distributed.processes import first_then_all
+from knowwhen.distributed.shard import current, is_first
 from knowwhen.errors import BadRequest, RunError
 from knowwhen.evaluation import (
     Calibration,
@@ -328,16 +330,19 @@ def train(
             return replace(kept, path=None)
     folder = RunFolder(Path(run))
     with folder.locked():
-        dataset, config = begin(folder, data, recipe, changes, resume, allow_code)
-        threads = threads_for(config, len(dataset.entities))
-        say_threads(folder, threads, progress or Silent())
+        dataset, config = first_then_all(
+            lambda: begin(folder, data, recipe, changes, resume, allow_code),
+            lambda: (folder.load_data(), folder.read_config(allow_import="model.name" in changes or allow_code)),
+        )
+        threads, telling = threads_for(config, len(dataset.entities)), (is_first() and progress) or Silent()
+        say_threads(folder, threads, telling)
         with using_threads(threads):
-            found = train_stages(folder, dataset, config, progress or Silent())
+            found = train_stages(folder, dataset, config, telling)
         calibration, times = found.calibration, found.times
         trained = TrainedModel(found.model, dataset, config, found.records, folder.path, calibration, times=times)
         with folder.finishing(dataset) as home:
             for part in (calibration, times):
-                if part is not None:
+                if part is not None and is_first():
                     part.save(home)
             save_model(home, found.model, trained.card())
         return trained
@@ -353,6 +358,8 @@ def open(path: str | Path, *, device: str | None = None, allow_code: bool = Fals
     path = Path(path)
     trained = _open(path, device, allow_code, verify)
     for folder in _addition_folders(_model_folder(path) / "added"):
+        if current() is not None:
+            raise BadRequest(f"facts were added to {path} after training, which several processes cannot open; use one")
         granularity = str(trained.dataset.timeline.granularity)
         trained = trained._with(load(folder, granularity=granularity, verify=verify))
     return trained

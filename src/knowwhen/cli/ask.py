@@ -10,6 +10,7 @@ import typer
 
 from knowwhen.cli.opening import AllowCode, Device, NoVerify, Run, open_run
 from knowwhen.cli.output import Json
+from knowwhen.cli.workers import Workers, together
 from knowwhen.errors import BadInput, BadRequest
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def ask(
     device: Device = None,
     allow_code: AllowCode = False,
     no_verify: NoVerify = False,
+    workers: Workers = None,
     as_json: Json = False,
 ) -> None:
     """Answer a question with ? in one place, or a file of them. Some shells need '?' in quotes; _ does as well.
@@ -94,6 +96,8 @@ def ask(
             raise BadRequest("--batch takes its questions from a file and needs --out FILE for the answers")
         if why and out.suffix != ".jsonl":
             raise BadRequest(f"--why lists facts, for which {out.name!r} has no place; expected --out with .jsonl")
+        if workers not in (None, 1):
+            raise BadRequest("--batch is answered by one process; leave --workers out")
         target = Target(out, for_spreadsheets)
         answer_file(open_run(run, device, allow_code, no_verify), batch, target, names, options, as_json)
         return
@@ -101,17 +105,20 @@ def ask(
         raise BadRequest("--out is for the answers to --batch; use --json to keep the answers to one question")
     if object is None:
         raise BadRequest("a question needs SUBJECT, PREDICATE and OBJECT, one of them or TIME being ?")
-    show_answers(
-        open_run(run, device, allow_code, no_verify),
-        (subject, predicate, object, time),
-        {**options, "candidates": names},
-        as_json,
-        plot,
-    )
+    question = (subject, predicate, object, time)
+    with together(workers) as prints:
+        trained = open_run(run, device, allow_code, no_verify)
+        show_answers(trained, question, {**options, "candidates": names}, as_json, plot, prints=prints)
 
 
 def show_answers(
-    trained: TrainedModel, question: tuple[Any, ...], options: dict[str, Any], as_json: bool, plot: Path | None
+    trained: TrainedModel,
+    question: tuple[Any, ...],
+    options: dict[str, Any],
+    as_json: bool,
+    plot: Path | None,
+    *,
+    prints: bool = True,
 ) -> None:
     if plot is not None:
         from knowwhen.plotting import check_figure
@@ -119,6 +126,8 @@ def show_answers(
 
         check_figure(plot)
     found = trained.ask(*question, **options)
+    if not prints:
+        return
     if plot is not None:
         draw(found, plot)
     print(json.dumps(found.to_dict(), ensure_ascii=False) if as_json else found)

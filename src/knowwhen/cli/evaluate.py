@@ -10,6 +10,7 @@ import typer
 from knowwhen.cli.opening import AllowCode, Device, NoVerify, Run, open_run
 from knowwhen.cli.output import Json, say
 from knowwhen.cli.progress import count_progress
+from knowwhen.cli.workers import Workers, together
 from knowwhen.errors import BadRequest
 
 Split = Annotated[str, typer.Option("--split", help="train, valid or test.")]
@@ -45,6 +46,7 @@ def evaluate(
     device: Device = None,
     allow_code: AllowCode = False,
     no_verify: NoVerify = False,
+    workers: Workers = None,
     as_json: Json = False,
 ) -> None:
     """MRR, Hits@k and, on demand, time metrics of a model on a split, with the protocol beside the numbers.
@@ -56,24 +58,27 @@ def evaluate(
     from knowwhen.evaluation.report import rank_report, time_report
 
     protocol = Protocol(filter, ties, directions, parse_times(times), seed)  # type: ignore[arg-type]
-    trained = open_run(run, device, allow_code, no_verify)
-    if trained.additions and not with_added:
-        say(f"{len(trained.dataset.added):,} facts were added after training; they are left out")
-    queries = count_questions(sample_facts(trained.dataset, split, sample, seed), trained.model.sizes, protocol)
-    scores = queries * trained.model.sizes.entities
-    if scores > LARGE:
-        say(f"{queries:,} queries make {scores:.1e} scores; --sample 10000 measures as many facts")
-    with count_progress() as bars:
-        task = bars.add_task("queries", total=None)
-        metrics = trained.evaluate(
-            split,
-            sample=sample,
-            protocol=protocol,
-            with_added=with_added,
-            progress=lambda done, total: bars.update(task, completed=done, total=total),
-        )
-        timed = trained.evaluate_times(split, sample=sample, seed=seed) if time_questions else None
-        believed = trained.evaluate_calibration(split, sample=sample, seed=seed) if calibration else None
+    with together(workers) as prints:
+        trained = open_run(run, device, allow_code, no_verify)
+        if trained.additions and not with_added and prints:
+            say(f"{len(trained.dataset.added):,} facts were added after training; they are left out")
+        queries = count_questions(sample_facts(trained.dataset, split, sample, seed), trained.model.sizes, protocol)
+        scores = queries * trained.model.sizes.entities
+        if scores > LARGE and prints:
+            say(f"{queries:,} queries make {scores:.1e} scores; --sample 10000 measures as many facts")
+        with count_progress(shown=prints) as bars:
+            task = bars.add_task("queries", total=None)
+            metrics = trained.evaluate(
+                split,
+                sample=sample,
+                protocol=protocol,
+                with_added=with_added,
+                progress=lambda done, total: bars.update(task, completed=done, total=total),
+            )
+            timed = trained.evaluate_times(split, sample=sample, seed=seed) if time_questions else None
+            believed = trained.evaluate_calibration(split, sample=sample, seed=seed) if calibration else None
+    if not prints:
+        return
     if as_json:
         values = {**metrics.to_dict(), "split": split, "run": str(run)}
         if timed:

@@ -27,6 +27,7 @@ from knowwhen.cli import (
     when,
     wikidata,
 )
+from knowwhen.distributed.started import named, world_size
 from knowwhen.errors import BadRequest, Interrupted, KnowwhenError
 from knowwhen.text import visible, visible_lines
 
@@ -53,6 +54,8 @@ app.command()(export.export)
 app.command()(reproduce.reproduce)
 app.command()(serve.serve)
 
+TOGETHER = ("train", "evaluate", "ask")  # what several processes can do
+
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -64,12 +67,14 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def root(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Where something fails, print Python's trace of it.")] = False,
 ) -> None:
-    pass
+    if world_size() > 1 and context.invoked_subcommand not in TOGETHER:
+        raise BadRequest(f"{context.invoked_subcommand} runs on one process, and torchrun has started {world_size()}")
 
 
 def main() -> None:
@@ -82,6 +87,10 @@ def main() -> None:
         sys.stdout.flush()
     except OSError as error:
         code = _without_output(error)
+    if code and world_size() > 1 and isinstance(code, int):
+        from knowwhen.distributed.processes import leave
+
+        leave(code)
     sys.exit(code)
 
 
@@ -97,14 +106,15 @@ def run(arguments: list[str]) -> int | str | None:
     except BrokenPipeError as error:
         return _without_output(error)
     except KnowwhenError as error:
-        return _say(str(error), 130 if isinstance(error, Interrupted) else 1)
+        who = "" if isinstance(error, Interrupted) else named()
+        return _say(who + str(error), 130 if isinstance(error, Interrupted) else 1)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        return _say(f"cannot read or write {where}{error.strerror or error}", 1)
+        return _say(f"{named()}cannot read or write {where}{error.strerror or error}", 1)
     except MemoryError:
-        return _say("the memory of this machine, or what it grants, is not enough for that", 1)
+        return _say(f"{named()}the memory of this machine, or what it grants, is not enough for that", 1)
     except BaseException as error:  # polars' panics are no Exceptions
-        return _say(_our_fault(arguments, error), 1)
+        return _say(named() + _our_fault(arguments, error), 1)
     return 0
 
 

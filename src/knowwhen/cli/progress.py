@@ -7,7 +7,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from knowwhen.cli.output import errors
 
 
-def count_progress() -> Progress:
+def count_progress(shown: bool = True) -> Progress:
     """A bar with what is done, what there is and time left, on a terminal's stderr; gone when done."""
     return Progress(
         TextColumn("{task.description}", markup=False),
@@ -16,5 +16,5 @@ def count_progress() -> Progress:
         TimeRemainingColumn(),
         console=errors,
         transient=True,
-        disable=not errors.is_terminal,
+        disable=not (shown and errors.is_terminal),
     )

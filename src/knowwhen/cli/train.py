@@ -11,11 +11,16 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 
 from knowwhen.cli.opening import AllowCode, Device, NoVerify, Run, open_run
 from knowwhen.cli.output import Json, errors, say, show
+from knowwhen.cli.workers import Workers, together
+from knowwhen.distributed.started import goes_on
 from knowwhen.errors import BadRequest
 
 if TYPE_CHECKING:
     from knowwhen.training.config import Config
     from knowwhen.training.loop import Record, State
+
+
+RESTARTS = 3  # of --workers, where something kills a process
 
 
 def train(
@@ -29,6 +34,7 @@ def train(
     run: Annotated[Path | None, typer.Option("--run", help="The folder to keep the run in.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in that folder.")] = False,
     allow_code: AllowCode = False,
+    workers: Workers = None,
     as_json: Json = False,
 ) -> None:
     """Learn a model from facts; Ctrl-C saves and stops, --resume goes on.
@@ -41,14 +47,15 @@ def train(
     if run is None:
         raise BadRequest("name a folder for the run: --run runs/first")
     overrides = dict(parse_override(text) for text in settings or ())
-    trained = train_model(
-        data, recipe, run=run, resume=resume, overrides=overrides, progress=TrainingBar(), allow_code=allow_code
-    )
-    last = trained.records[-1] if trained.records else {}
-    show(
-        {**trained.info(), **{k: v for k, v in last.items() if k not in ("valid", "corrected")}, "run": str(run)},
-        as_json,
-    )
+    with together(workers, RESTARTS) as prints:
+        resume = resume or goes_on()
+        trained = train_model(
+            data, recipe, run=run, resume=resume, overrides=overrides, progress=TrainingBar(), allow_code=allow_code
+        )
+        last = trained.records[-1] if trained.records else {}
+        about = {**trained.info(), **{k: v for k, v in last.items() if k not in ("valid", "corrected")}}
+        if prints:
+            show({**about, "run": str(run)}, as_json)
 
 
 def info(

@@ -10,18 +10,25 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from knowwhen import chunks
+from knowwhen.distributed import collectives
 from knowwhen.evaluation.questions import Floats, check_finite
 from knowwhen.facts.table import Ints
 from knowwhen.models import TemporalModel
 
 
-def log_normaliser(scores: Tensor, temperature: float, model: str) -> Tensor:  # (b, n) -> (b,)
-    """log Σ exp(score / temperature) of each row: what turns scores into log probabilities."""
+def log_normaliser(scores: Tensor, temperature: float, model: str, *, split: bool = False) -> Tensor:  # (b, n) -> (b,)
+    """log Σ exp(score / temperature) of each row: what turns scores into log probabilities.
+
+    With `split`, other processes have the other columns.
+    """
     # Some rows at a time: what is made on the way stays in the cache, where the whole would need fresh memory.
     size = chunks.rows_at_once(scores.shape[1], chunks.CACHE_BYTES, scores.element_size())
     parts = [(scores[rows] / temperature).logsumexp(-1) for rows in chunks.slices(len(scores), size)]
+    if not parts:
+        return scores.new_zeros(0).double()
+    total = torch.cat(parts).double()
     # A score that is no number makes its row's sum none.
-    return check_finite(torch.cat(parts).double(), model) if parts else scores.new_zeros(0).double()
+    return check_finite(collectives.logsumexp(total) if split else total, model)
 
 
 @torch.no_grad()

@@ -16,19 +16,22 @@ from __future__ import annotations
 import math
 import typing
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from knowwhen import chunks
+from knowwhen.distributed import collectives
+from knowwhen.distributed.shard import Shard
 from knowwhen.evaluation.protocol import Protocol, Ties
 from knowwhen.evaluation.questions import Floats, Questions, check_finite
 from knowwhen.facts.index.known import KnownFacts
 from knowwhen.facts.table import Bools, Facts, Ints
-from knowwhen.models import Sizes
+from knowwhen.models import Sizes, TemporalModel
 from knowwhen.models.scores import Scores
+from knowwhen.models.splitting import Split
 
 Progress = Callable[[int, int], None]
 """Called with what is done and what there is."""
@@ -118,7 +121,8 @@ class Room:
 
     @classmethod
     def of(cls, model: ObjectScorer) -> Room:
-        E = model.sizes.entities
+        shard = model.shard if isinstance(model, TemporalModel) else None
+        E = model.sizes.entities if shard is None else shard.count(model.sizes.entities)
         parameters = model.parameters() if isinstance(model, torch.nn.Module) else iter(())
         like = next(parameters, torch.empty(0))  # for its type and device
         batch = min(BATCH, chunks.rows_at_once(E, SCORE_BYTES, like.element_size()))
@@ -137,6 +141,7 @@ class ScoreTiles:
     width: int
     room: Room
     model: str  # its name, for an error
+    shard: Shard | None = None  # where entities are our own, and those of other processes are rivals too
 
     @classmethod
     @torch.no_grad()
@@ -144,8 +149,10 @@ class ScoreTiles:
         """The scores of all entities as answers to the questions."""
         device = room.scores.device
         s, p, t = (torch.from_numpy(column).to(device) for column in (questions.s, questions.p, questions.t))
-        dense, cells = model.objects(s, p, t).split()
-        scores = cls.made(dense, room, model.name)
+        scored = model.objects(s, p, t)
+        shard = scored.shard if isinstance(scored, Split) else None
+        dense, cells = (scored.here if isinstance(scored, Split) else scored).split()
+        scores = replace(cls.made(dense, room, model.name), shard=shard)
         if cells is not None:
             scores.add(*cells)
         return scores
@@ -183,11 +190,22 @@ class ScoreTiles:
         """How many entities but the pairs (row, other) score above and equal to each row's answer."""
         device = self.flat.device
         o, row, other = (torch.from_numpy(ids).to(device) for ids in (answers, rows, others))
-        target = self.at(torch.arange(self.batch, device=device), o)
+        every = torch.arange(self.batch, device=device)
+        if self.shard is None:
+            target = self.at(every, o)
+        else:
+            own = self.shard.own(o)
+            target = self.flat.new_full((self.batch,), -torch.inf)
+            target[own] = self.at(own, self.shard.places(o[own]))
+            target = collectives.largest(target)
+            inside = self.shard.own(other)
+            row, other = row[inside], self.shard.places(other[inside])
         above, not_below = self._count(target[:, None])
         left_out = self.at(row, other)
         for count, taken in ((above, left_out > target[row]), (not_below, left_out >= target[row])):
             count.index_add_(0, row, taken.to(count.dtype), alpha=-1)
+        if self.shard is not None:
+            above, not_below = collectives.add_up(torch.stack([above, not_below]))
         return above, not_below - above - 1  # the answer equals itself
 
     def _count(self, target: Tensor) -> tuple[Tensor, Tensor]:  # (b, 1) -> (b,), (b,)

@@ -12,6 +12,7 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
 
+from knowwhen.distributed.shard import current
 from knowwhen.errors import BadRequest
 from knowwhen.models.scores import Computed, Scores
 from knowwhen.models.sizes import Background, Sizes
@@ -45,7 +46,7 @@ class Decomposition(nn.Module, ABC):
 
     def __init__(self, sizes: Sizes, options: Any = None) -> None:
         super().__init__()
-        self.sizes = sizes
+        self.sizes, self.shard = sizes, current()
         self.options: Any = options or type(self).Options()
         for name, table in self.tables(self.options).items():
             self.add_module(name, table.allocate(sizes))

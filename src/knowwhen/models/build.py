@@ -6,10 +6,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+import torch
+
+from knowwhen.distributed.shard import current, splitting
 from knowwhen.errors import BadRequest, did_you_mean
 from knowwhen.models.composition import TemporalModel
 from knowwhen.models.registry import EVIDENCE, code_of, is_known, model_named
 from knowwhen.models.sizes import Sizes
+from knowwhen.models.splitting import is_split
+from knowwhen.models.tables import Axis, tables_of
 
 
 @dataclass(frozen=True)
@@ -54,13 +59,33 @@ def build(spec: Specification, *, allow_import: bool = False) -> TemporalModel:
     """
     by_name = not spec.code or is_known(spec.model)
     model = model_named(spec.model if by_name else spec.code, allow_import=allow_import)
-    decomposition = model(spec.sizes, model.Options(**spec.options))
+    options = model.Options(**spec.options)
+    if current() is not None:
+        check_splits(model, spec.sizes, options)
+    decomposition = model(spec.sizes, options)
     evidence = {}
     for name, options in spec.evidence.items():
         term = term_named(name)
         rows = decomposition.entity_rows()
         evidence[name] = term(spec.sizes, rows.shape[1], decomposition.has_complex_rows, term.Options(**options))
     return TemporalModel(decomposition, evidence, spec.corrected)
+
+
+def check_splits(model: type[Any], sizes: Sizes, options: Any) -> None:
+    """An error where several processes cannot share the scores of a decomposition."""
+    with splitting(None):
+        small = model(replace(sizes, entities=2), options).eval()
+    tables = [table.weight for table in tables_of(small).values() if table.axis is Axis.ENTITY]
+    one = torch.zeros(1, dtype=torch.int64, device=tables[0].device if tables else None)
+    try:
+        splits = is_split(small.objects(one, one, one), tables)
+    except (RuntimeError, IndexError):  # a model that needs facts
+        splits = False
+    if not splits:
+        raise BadRequest(
+            f"{model.name} cannot be split over processes: its scores are no product or distance with a table of "
+            "entities; use one process, or choose another model"
+        )
 
 
 def term_named(name: str) -> type[Any]:

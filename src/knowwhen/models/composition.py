@@ -13,12 +13,16 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from knowwhen import chunks
+from knowwhen.distributed.collectives import add_up
+from knowwhen.distributed.shard import Shard
 from knowwhen.facts.index.ranges import numbered
 from knowwhen.models.base import Decomposition, Factor
 from knowwhen.models.correction import Correction
 from knowwhen.models.evidence.base import EvidenceTerm
 from knowwhen.models.scores import Cells, Matrix, Product, Scores, Sparse
 from knowwhen.models.sizes import Background, Sizes
+from knowwhen.models.splitting import shared_cells, split_scores
+from knowwhen.models.tables import Table, tables_of
 
 CORRECTED = 1 << 18  # answers that are corrected at once
 
@@ -56,6 +60,11 @@ class TemporalModel(nn.Module):
         return [term for term in self.evidence.values() if isinstance(term, EvidenceTerm)]
 
     @property
+    def shard(self) -> Shard | None:
+        """Our part of the rows of entities, where other processes hold the others."""
+        return self.decomposition.shard
+
+    @property
     def sparse_parts(self) -> list[int]:
         """Which of the parts (decomposition, then terms) are terms that score single objects."""
         return [1 + i for i, term in enumerate(self.terms) if term.is_sparse]
@@ -78,7 +87,21 @@ class TemporalModel(nn.Module):
 
     def parameter_count(self) -> int:
         """Real numbers that are stored."""
-        return sum(table.numel() for table in self.parameters())
+        split = sum((table.rows - len(table.weight)) * table.weight[0].numel() for table in self.split_tables())
+        return split + sum(table.numel() for table in self.parameters())
+
+    def split_tables(self) -> list[Table]:
+        """Those of which other processes hold the other rows."""
+        return [table for table in tables_of(self).values() if table.shard is not None]
+
+    def add_up_gradients(self) -> None:
+        """Of parameters that weighed the facts of some questions here, and of the others elsewhere."""
+        partial = [p for term in self.terms for p in term.gathering()] if self.shard else []
+        if partial:
+            gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in partial]
+            sums = add_up(torch.cat([gradient.flatten() for gradient in gradients]))
+            for p, total in zip(partial, sums.split([p.numel() for p in partial]), strict=True):  # type: ignore[no-untyped-call]
+                p.grad = total.view_as(p)
 
     def score(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor) -> Tensor:  # (b,)
         """X[s, p, o, t]."""
@@ -110,19 +133,33 @@ class TemporalModel(nn.Module):
     def object_parts(self, s: Tensor, p: Tensor, t: Tensor, skipped: int = 0) -> ObjectParts:
         """What decomposition and evidence say of all objects, each for itself."""
         rows = self.decomposition.entity_rows() if self.terms else s
-        found = [term.objects(s[skipped:], p[skipped:], t[skipped:], rows) for term in self.terms]
+        found = [self._said(term, s[skipped:], p[skipped:], t[skipped:], rows) for term in self.terms]
         return ObjectParts(self.decomposition.objects(s, p, t), [_below(one, skipped) for one in found])
+
+    def _said(self, term: EvidenceTerm, s: Tensor, p: Tensor, t: Tensor, rows: Tensor) -> Cells | Product:
+        if self.shard is None or not term.is_sparse:
+            return term.objects(s, p, t, rows)
+
+        def gather(part: slice) -> Cells:
+            found = term.objects(s[part], p[part], t[part], rows)
+            assert isinstance(found, Cells)
+            return found
+
+        return shared_cells(gather, len(s), self.shard)
 
     def object_scores(self, parts: ObjectParts, s: Tensor, p: Tensor, t: Tensor) -> Scores:
         """The sum of parts, corrected."""
-        dense = parts.total()
+        dense, cells = parts.total(), None
         if self.correction is not None:
             rows, objects, values = parts.spoken(self.sparse_parts)
-            corrections = self.corrections(values, s[rows], p[rows], objects, t[rows])
-            return Sparse(dense, Cells(rows, objects, values[:, self.sparse_parts].sum(-1) + corrections))
-        if not parts.sparse:
-            return dense
-        return Sparse(dense, Cells(*(torch.cat(columns) for columns in zip(*parts.sparse, strict=True))))
+            named = objects if self.shard is None else self.shard.ids(objects)
+            corrections = self.corrections(values, s[rows], p[rows], named, t[rows])
+            cells = Cells(rows, objects, values[:, self.sparse_parts].sum(-1) + corrections)
+        elif parts.sparse:
+            cells = Cells(*(torch.cat(columns) for columns in zip(*parts.sparse, strict=True)))
+        if self.shard is not None:
+            return split_scores(dense, cells, self.shard, self.sizes.entities)
+        return dense if cells is None else Sparse(dense, cells)
 
     def times(self, s: Tensor, p: Tensor, o: Tensor) -> Scores:  # (b, T)
         """X[s, p, o, :] along the time axis."""

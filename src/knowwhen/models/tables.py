@@ -6,14 +6,20 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
+from knowwhen import chunks
+from knowwhen.distributed import collectives
+from knowwhen.distributed.shard import Shard, current
 from knowwhen.models.algebra import as_complex, lookup
 from knowwhen.models.sizes import Sizes
+
+DRAWN = 1 << 16  # numbers, sixteen times: initial values that are drawn at once where rows are split
 
 
 class Axis(StrEnum):
@@ -38,9 +44,19 @@ def uniform(bound: float) -> Initial:
     return lambda table, generator: table.copy_((torch.rand(table.shape, generator=generator) * 2 - 1) * bound)
 
 
+@dataclass(frozen=True)
+class Xavier:
+    """Uniform, with the variance 2 / (rows + columns) of the table as a matrix."""
+
+    rows: int = 0  # of the whole table, where a part of it is drawn
+
+    def __call__(self, table: Tensor, generator: torch.Generator) -> None:
+        uniform(math.sqrt(6 / ((self.rows or table.shape[0]) + table.shape[-1])))(table, generator)
+
+
 def xavier() -> Initial:
-    """Glorot and Bengio 2010: uniform, with the variance 2 / (rows + columns) of the table as a matrix."""
-    return lambda table, generator: uniform(math.sqrt(6 / (table.shape[0] + table.shape[-1])))(table, generator)
+    """Glorot and Bengio 2010."""
+    return Xavier()
 
 
 def around(value: float, scale: float = 1e-2) -> Initial:
@@ -78,22 +94,39 @@ class Table(nn.Module):
         self.shape = (*shape[:-1], 2 * shape[-1]) if is_complex else shape
         self.initial = initial or normal()
         self.on_axis = 0  # rows of the axis itself, without that of undated facts
+        self.rows = 0  # of all processes
+        self.shard: Shard | None = None  # where other processes hold the other rows
 
     def allocate(self, sizes: Sizes) -> Table:
         """Makes room for everything there is; returns the table."""
-        self.on_axis, rows = {
+        self.on_axis, self.rows = {
             Axis.ENTITY: (sizes.entities,) * 2,
             Axis.PREDICATE: (sizes.predicates, 2 * sizes.predicates),
             Axis.TIME: (sizes.timestamps, sizes.timestamps + sizes.undated_row),
             Axis.NONE: (0, 0),
         }[self.axis]
+        rows = self.rows
+        if self.axis is Axis.ENTITY and (shard := current()) is not None:
+            shard.check(rows)
+            self.shard, rows = shard, shard.count(rows)
         shape = self.shape if self.axis is Axis.NONE else (rows, *self.shape)
         self.weight = nn.Parameter(torch.empty(shape))
         return self
 
     @torch.no_grad()
     def initialise(self, generator: torch.Generator) -> None:
-        self.initial(self.weight, generator)
+        """Draws all rows; where others hold some, these are drawn as well and dropped, so that ours are the same."""
+        if self.shard is None:
+            self.initial(self.weight, generator)
+            return
+        initial = replace(self.initial, rows=self.rows) if isinstance(self.initial, Xavier) else self.initial
+        # A multiple of 16 numbers, which is what torch draws at once.
+        for part in chunks.slices(self.rows, max(1, DRAWN // max(1, math.prod(self.shape))) * 16):
+            drawn = torch.empty(part.stop - part.start, *self.shape)
+            initial(drawn, generator)
+            ids = torch.arange(part.start, part.stop)
+            own = self.shard.own(ids)
+            self.weight[self.shard.places(ids[own])] = drawn[own].to(self.weight)
 
     def forward(self, ids: Tensor | None = None) -> Tensor:  # (…) -> (…, *shape)
         """The rows of ids, or all of them."""
@@ -109,7 +142,7 @@ class Table(nn.Module):
         return found[1]
 
     def _rows(self, ids: Tensor) -> Tensor:
-        flat = lookup(self.weight, ids.reshape(-1))
+        flat = rows_of(self.weight, ids.reshape(-1), self.shard)
         return flat if ids.dim() == 1 else flat.view(*ids.shape, *self.shape)
 
     def _view(self, rows: Tensor) -> Tensor:
@@ -123,6 +156,14 @@ class Table(nn.Module):
         """The rows that were looked up for ids in this step; None where they were not."""
         found = (_shared.get() or {}).get((self, id(ids)))
         return None if found is None else found[1]
+
+
+def rows_of(table: Tensor, ids: Tensor, shard: Shard | None) -> Tensor:  # (n, d), (b,) -> (b, d)
+    """`lookup`, also of rows that other processes hold."""
+    if shard is None:
+        return lookup(table, ids)
+    own = ids.index_select(0, shard.own(ids))
+    return collectives.common(lookup(table, shard.places(own)), ids, shard)
 
 
 def complex_rows(axis: Axis, rank: int) -> Table:

@@ -101,6 +101,8 @@ def answer(
         raise BadRequest(f"min_probability is {min_probability}; expected 0 to 1")
     for question in questions:
         check_answerable(model, dataset, question, novel=novel)
+    if explain and model.shard is not None:
+        raise BadRequest("reasons are not for several processes; ask for them on one")
     explainer = Explainer(model, dataset) if explain else None
     respond = _Respond(model, dataset, top, novel, min_probability, explainer, calibration, times)
     found: dict[int, Found] = {}

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from knowwhen import chunks
+from knowwhen.distributed import collectives
+from knowwhen.distributed.shard import Shard
 from knowwhen.evaluation.probabilities import as_array, log_normaliser
 from knowwhen.evaluation.questions import Floats, Slot, answer_count, slot_scores
 from knowwhen.facts.table import Bools, Ints
 from knowwhen.models import TemporalModel
+from knowwhen.models.splitting import Split
 
 BLOCK = 128  # scores of which only the largest is looked at first
 
@@ -43,10 +47,55 @@ class Ranked:
         return self.ids.tolist(), self.scores.tolist(), self.probabilities.tolist()
 
 
-def score_rows(model: TemporalModel, slot: Slot, a: Tensor, b: Tensor, t: Tensor) -> Tensor:  # (b, E) or (b, P)
-    """The scores of all answers; inverse predicates are no answers."""
-    s, p, o = (a, b, b) if slot == "predicate" else (a, b, a)
-    return slot_scores(model, slot, s, p, o, t).at(slice(0, answer_count(slot, model.sizes)))
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """The scores of all answers, or where processes share them, of our own."""
+
+    scores: Tensor  # (b, n)
+    shard: Shard | None
+
+    @classmethod
+    def of(cls, model: TemporalModel, slot: Slot, a: Tensor, b: Tensor, t: Tensor) -> Scored:
+        """Inverse predicates are no answers."""
+        s, p, o = (a, b, b) if slot == "predicate" else (a, b, a)
+        found = slot_scores(model, slot, s, p, o, t)
+        if isinstance(found, Split):
+            return cls(found.here.whole(), found.shard)
+        return cls(found.at(slice(0, answer_count(slot, model.sizes))), None)
+
+    def places(self, answers: Ints) -> Tensor:
+        """The columns of answers, as far as they are here."""
+        ids = torch.from_numpy(answers).to(self.scores.device)
+        return ids if self.shard is None else self.shard.places(ids[self.shard.own(ids)])
+
+    def others(self, candidates: Ints) -> Tensor:
+        """A mask of all that are not candidates."""
+        mask = torch.ones(self.scores.shape[-1], dtype=torch.bool, device=self.scores.device)
+        mask[self.places(candidates)] = False
+        return mask
+
+    def normaliser(self, temperature: float, model: str) -> Tensor:  # (b,)
+        return log_normaliser(self.scores, temperature, model, split=self.shard is not None)
+
+    def largest(self, order_by: Tensor, top: int) -> tuple[Tensor, Tensor]:  # (b, n) -> (b, k), (b, k)
+        """The largest of a value for each answer, of all processes, and whose they are."""
+        best, ids = largest(order_by, top)
+        if self.shard is None:
+            return best, ids
+        # The same number from each process, also from one with fewer answers.
+        missing = (0, top - best.shape[1])
+        padded = pad(best, missing, value=-torch.inf), pad(self.shard.ids(ids), missing)
+        all_best, all_ids = (torch.cat(collectives.gathered(x), dim=1) for x in padded)
+        best, where = all_best.topk(top)
+        some = int((best > -torch.inf).sum(1).max()) if len(best) else 0
+        return best[:, :some], all_ids.gather(1, where)[:, :some]
+
+    def at(self, values: Tensor, ids: Tensor) -> Tensor:  # (n,), (k,) -> (k,)
+        """A value for each answer, at some of them."""
+        if self.shard is None:
+            return values[ids]
+        own = ids[self.shard.own(ids)]
+        return collectives.common(values[self.shard.places(own)], ids, self.shard)
 
 
 @torch.no_grad()
@@ -73,15 +122,16 @@ def _rank_at_one_time(
 ) -> Iterator[Ranked]:
     device = model.device
     columns = ([one.a for one in asked], [one.b for one in asked], [one.times[0] for one in asked])
-    scores = score_rows(model, slot, *(torch.tensor(ids, device=device) for ids in columns))  # (b, n)
+    found = Scored.of(model, slot, *(torch.tensor(ids, device=device) for ids in columns))
+    scores = found.scores  # (b, n)
     for row, one in enumerate(asked):
         if one.candidates is not None:
-            scores[row, _others(one.candidates, scores)] = -torch.inf
-    normaliser = log_normaliser(scores, temperature, model.name)  # before hiding: hidden answers keep their share
+            scores[row, found.others(one.candidates)] = -torch.inf
+    normaliser = found.normaliser(temperature, model.name)  # before hiding: hidden answers keep their share
     for row, one in enumerate(asked):
         if one.hidden is not None:
-            scores[row, torch.from_numpy(one.hidden).to(device)] = -torch.inf
-    best, ids = largest(scores, top)
+            scores[row, found.places(one.hidden)] = -torch.inf
+    best, ids = found.largest(scores, top)
     probabilities = (best.double() / temperature - normaliser[:, None]).exp()
     for row in range(len(asked)):
         listed = best[row] > -torch.inf
@@ -90,24 +140,28 @@ def _rank_at_one_time(
 
 def _rank_over_times(model: TemporalModel, slot: Slot, one: ScoredQuestion, temperature: float, top: int) -> Ranked:
     """Naive equivalent: `softmax(X[s, p, :, times] / temperature).mean(times)`, sorted."""
-    device, n = model.device, answer_count(slot, model.sizes)
-    score_sum, probability_sum = (torch.zeros(n, dtype=torch.float64, device=device) for _ in range(2))
-    others = None if one.candidates is None else _others(one.candidates, score_sum)
-    for part in chunks.slices(len(one.times), chunks.rows_at_once(n)):
+    device, n, count = model.device, answer_count(slot, model.sizes), len(one.times)
+    score_sum, probability_sum = (torch.zeros(1, dtype=torch.float64, device=device) for _ in range(2))
+    others: Tensor | None = None
+    for part in chunks.slices(count, chunks.rows_at_once(n)):
         t = torch.arange(one.times.start, one.times.stop, device=device)[part]
-        scores = score_rows(model, slot, torch.full_like(t, one.a), torch.full_like(t, one.b), t)  # (b, n)
-        if others is not None:
+        found = Scored.of(model, slot, torch.full_like(t, one.a), torch.full_like(t, one.b), t)
+        scores = found.scores  # (b, n)
+        if one.candidates is not None:
+            others = found.others(one.candidates)
             scores[:, others] = -torch.inf
-        normaliser = log_normaliser(scores, temperature, model.name)
-        score_sum += scores.sum(0, dtype=torch.float64)
-        probability_sum += (scores / temperature - normaliser[:, None].to(scores.dtype)).exp_().sum(0)
+        normaliser = found.normaliser(temperature, model.name)
+        score_sum = score_sum + scores.sum(0, dtype=torch.float64)
+        probability_sum = probability_sum + (scores / temperature - normaliser[:, None].to(scores.dtype)).exp_().sum(0)
     order_by = probability_sum.clone()
-    for unlisted in (others, None if one.hidden is None else torch.from_numpy(one.hidden).to(device)):
+    for unlisted in (others, None if one.hidden is None else found.places(one.hidden)):
         if unlisted is not None:
             order_by[unlisted] = -1
-    best, ids = (found[0] for found in largest(order_by[None], top))
+    best, ids = (column[0] for column in found.largest(order_by[None], top))
     ids = ids[best >= 0]
-    return Ranked(*(as_array(x) for x in (ids, score_sum[ids] / len(one.times), probability_sum[ids] / len(one.times))))
+    return Ranked(
+        *(as_array(x) for x in (ids, *(found.at(sums, ids) / count for sums in (score_sum, probability_sum))))
+    )
 
 
 def largest(scores: Tensor, top: int) -> tuple[Tensor, Tensor]:  # (b, n) -> (b, k), (b, k)
@@ -127,10 +181,3 @@ def largest(scores: Tensor, top: int) -> tuple[Tensor, Tensor]:  # (b, n) -> (b,
     places = torch.cat([places, rest], dim=1)
     best, where = scores.gather(1, places).topk(k)
     return best, places.gather(1, where)
-
-
-def _others(candidates: Ints, like: Tensor) -> Tensor:
-    """A mask of all that are not candidates."""
-    mask = torch.ones(like.shape[-1], dtype=torch.bool, device=like.device)
-    mask[torch.from_numpy(candidates).to(like.device)] = False
-    return mask

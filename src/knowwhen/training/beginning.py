@@ -7,6 +7,8 @@ from pathlib import Path
 
 import torch
 
+from knowwhen.distributed.shard import current
+from knowwhen.distributed.started import local_size
 from knowwhen.errors import BadRequest, RunError
 from knowwhen.facts.catalog import load
 from knowwhen.facts.dataset import Dataset
@@ -70,7 +72,8 @@ def check_memory(config: Config, dataset: Dataset) -> None:
             if "numel" in str(error) or "overflow" in str(error).lower():
                 raise BadRequest("the model is larger than any machine; choose a smaller model.rank") from error
             return  # a model of one's own that needs values
-    needed, there = 3 * sum(parameter.nbytes for parameter in model.parameters()), physical_bytes()
+    # Several processes on this machine have their rows each.
+    needed, there = 3 * local_size() * sum(parameter.nbytes for parameter in model.parameters()), physical_bytes()
     if there and needed > there and config.training.device == "cpu":
         raise BadRequest(
             f"training this model takes {needed / 1e9:,.0f} GB and this machine has {there / 1e9:,.0f}; "
@@ -81,6 +84,8 @@ def check_memory(config: Config, dataset: Dataset) -> None:
 def check_fits(config: Config, dataset: Dataset) -> None:
     """An error before anything is written, where settings do not go with the machine or the data."""
     check_device(config.training.device)
+    if current() is not None and config.correction.held_out:
+        raise BadRequest("correction.held_out is not for several processes; set it to 0, or train on one")
     check_memory(config, dataset)
     if config.objective.sampling != "none":
         negatives_for(len(dataset.entities), config.objective.negatives)

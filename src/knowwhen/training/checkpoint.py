@@ -7,7 +7,8 @@ from typing import Any
 from torch import Tensor
 
 from knowwhen.errors import DamagedFile
-from knowwhen.models import TemporalModel
+from knowwhen.models import Axis, TemporalModel
+from knowwhen.models.tables import tables_of
 from knowwhen.training.loop import Learner
 
 Tensors = dict[str, Tensor]
@@ -41,6 +42,24 @@ def restore(learner: Learner, tensors: Tensors, values: dict[str, Any]) -> None:
         learner.optimizer.load_state_dict({"state": state, "param_groups": values["groups"]})
     except (KeyError, ValueError, RuntimeError) as error:
         raise of_another_version(learner.model) from error
+
+
+def split_rows(model: TemporalModel) -> dict[str, int]:
+    """Of parameters of which other processes hold rows, how many rows there are in all."""
+    tables = tables_of(model).items()
+    return {f"{name}.weight": table.rows for name, table in tables if table.axis is Axis.ENTITY}
+
+
+def split_state(learner: Learner, tensors: Tensors) -> dict[str, int]:
+    """The same for all that `gather` gave."""
+    rows, found = split_rows(learner.model), dict[str, int]()
+    for i, (name, parameter) in enumerate(learner.model.named_parameters()):
+        keys = [f"model.{name}", f"average.{name}", f"average_known.{name}"]
+        keys += [key for key in tensors if key.startswith(f"optimizer.{i}.") and tensors[key].dim()]
+        if name in rows:
+            found |= {key: rows[name] for key in keys if key in tensors}
+            assert all(len(tensors[key]) in (len(parameter), rows[name]) for key in keys if key in tensors)
+    return found
 
 
 def weights(model: TemporalModel, tensors: Tensors) -> None:

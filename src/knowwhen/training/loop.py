@@ -101,6 +101,7 @@ class Learner:
                 f"{self.config.training.learning_rate}) or raise the penalties. Earlier checkpoints are intact"
             )
         loss.backward()  # type: ignore[no-untyped-call]
+        self.model.add_up_gradients()
         take_step(self.optimizer, self.averages)
         return {"loss": loss, **terms}
 

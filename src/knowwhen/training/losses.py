@@ -7,7 +7,9 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from knowwhen import chunks
+from knowwhen.distributed import collectives
 from knowwhen.models.scores import Product, Scores
+from knowwhen.models.splitting import Split
 from knowwhen.models.tables import shared_lookups
 from knowwhen.training import softmax
 from knowwhen.training.softmax import Precision
@@ -19,14 +21,23 @@ def cross_entropy(scores: Scores, targets: Tensor, precision: Precision = "fp32"
     Naive equivalent: `F.cross_entropy(scores.whole(), targets)`. A product has a kernel of its own, whatever is added
     to single cells; a constant of a row cancels. All else goes block by block.
     """
+    split = isinstance(scores, Split)
+    if isinstance(scores, Split):  # our columns alone
+        targets, scores = scores.shard.here(targets), scores.here
     dense, cells = scores.split()
     if isinstance(dense, Product):
-        return softmax.cross_entropy(dense.query, dense.table, targets, extra=cells, precision=precision)
-    return _by_blocks(scores, targets)
+        return softmax.cross_entropy(dense.query, dense.table, targets, extra=cells, split=split, precision=precision)
+    total, own = _by_blocks(scores, targets)
+    if split:
+        total, own = collectives.logsumexp(total), collectives.summed(own)
+    return (total - own).mean()
 
 
-def _by_blocks(scores: Scores, targets: Tensor) -> Tensor:
-    """One block of columns at a time, made again for its gradient: memory is that of a block."""
+def _by_blocks(scores: Scores, targets: Tensor) -> tuple[Tensor, Tensor]:  # (b,), (b,)
+    """log Σ_k exp X[i, k], and X[i, target_i], 0 where the target is in no column.
+
+    One block of columns at a time, made again for its gradient: memory is that of a block.
+    """
 
     def block(columns: slice) -> tuple[Tensor, Tensor]:  # (b,), (b,)
         with shared_lookups():  # of its own: those of the step are over when the block is made again
@@ -41,4 +52,4 @@ def _by_blocks(scores: Scores, targets: Tensor) -> Tensor:
         for columns in chunks.slices(scores.columns, width)
     ]
     totals, own = (torch.stack(columns) for columns in zip(*parts, strict=True))
-    return (totals.logsumexp(0) - own.sum(0)).mean()
+    return totals.logsumexp(0), own.sum(0)

@@ -2,7 +2,8 @@
 
 config.toml        settings, and what they were resolved against: data hash, versions; its last line is its own SHA-256
 metrics.jsonl      a line per epoch, the same for the same seed; timing.jsonl has what is not
-checkpoints/       last and previous (tensors, optimizer, state), best (tensors); each has its SHA-256 inside
+checkpoints/       last and previous (tensors, optimizer, state), best (tensors); each has its SHA-256 inside.
+                   Several processes write an index .json each, and files of their own (`shards.py`)
 model/             model.json, weights.safetensors, calibration.json, README.md, data/ (a dataset folder with names);
                    SHA256SUMS, written last: a model with it is finished
 """
@@ -16,18 +17,21 @@ from dataclasses import asdict
 from pathlib import Path
 
 from knowwhen import checksums
+from knowwhen.distributed.shard import Shard, is_first
 from knowwhen.errors import DamagedFile, RunError
 from knowwhen.facts.dataset import Dataset
 from knowwhen.files import append_line, locked, remove, sweep_folders, sweep_parts, write_whole, writing
 from knowwhen.models import TemporalModel, model_named
 from knowwhen.models.registry import is_known
-from knowwhen.training import checkpoint
+from knowwhen.training import checkpoint, shards
 from knowwhen.training.config import Config, read_config
 from knowwhen.training.loop import Learner, Record, State
 from knowwhen.training.notes import REMEDY, check_format, config_text, read_lines, sealed, unsealed
 from knowwhen.training.saved import load_data
 from knowwhen.training.tensors import read_tensors, tensor_bytes
 
+Found = tuple[shards.Tensors, Record]
+CHECKPOINTS = ("last", "previous", "best")
 LEFT_OVER = (".lock", "config.toml.part", "checkpoints", "model")  # by a beginning that was killed
 LEFT_IN_MODEL = ("data", ".data.part", ".data.part.lock")
 
@@ -97,20 +101,66 @@ class RunFolder:
     def save_checkpoint(self, learner: Learner, state: State) -> None:
         """Writes last.safetensors; the one before stays as previous.safetensors."""
         tensors, values = checkpoint.gather(learner)
-        data = tensor_bytes(tensors, {**asdict(state), "optimizer": values})
-        with writing(self.path):
-            self.checkpoints.mkdir(exist_ok=True)  # someone may have removed it
-            write_whole(self.checkpoints / "last.safetensors", data, keep=self.checkpoints / "previous.safetensors")
+        about, kept = {**asdict(state), "optimizer": values}, self.checkpoints / "previous.safetensors"
+        if learner.model.shard is not None:
+            split, tag = checkpoint.split_state(learner, tensors), f"{state.epoch:05}-{state.step:07}-"
+            self._save_split("last", tag, tensors, split, about, learner.model.shard, kept.with_suffix(".json"))
+        else:
+            with writing(self.path):
+                self.checkpoints.mkdir(exist_ok=True)  # someone may have removed it
+                write_whole(self.checkpoints / "last.safetensors", tensor_bytes(tensors, about), keep=kept)
+                self._forget_split("last", *(["previous"] if kept.exists() else []))
         self.write_records(state.records)
+
+    def _save_split(
+        self,
+        name: str,
+        tag: str,
+        tensors: shards.Tensors,
+        split: shards.Split,
+        state: Record,
+        shard: Shard,
+        keep: Path | None = None,
+    ) -> None:
+        """Writes what all processes hold, and removes what it takes the place of."""
+        shards.save(self.checkpoints / f"{name}.json", tag, tensors, split, state, shard, keep)
+        if is_first():
+            with writing(self.path):
+                for one in (name, *(["previous"] if keep and keep.exists() else [])):
+                    remove(self.checkpoints / f"{one}.safetensors")
+                shards.sweep(self.checkpoints, CHECKPOINTS)
+
+    def _forget_split(self, *names: str) -> None:
+        """Removes what several processes had written, once one has all."""
+        indices = [index for name in names if (index := self.checkpoints / f"{name}.json").exists()]
+        for index in indices:
+            remove(index)
+        if indices:
+            shards.sweep(self.checkpoints, CHECKPOINTS)
+
+    def _read(self, name: str, split: shards.Split, shard: Shard | None, remedy: str) -> Found | None:
+        """The tensors and the state of a checkpoint that one process or several wrote; None where there is none."""
+        whole, index = self.checkpoints / f"{name}.safetensors", self.checkpoints / f"{name}.json"
+        found = []
+        if whole.exists():
+            tensors, state = read_tensors(whole, remedy)
+            found.append((shards.part(tensors, split, shard), state))
+        if index.exists():
+            found.append(shards.read(index, shard, remedy))
+        # Both: a kill came between writing the one and removing the other.
+        return max(found, key=lambda one: (one[1].get("epoch", 0), one[1].get("step", 0)), default=None)
 
     def load_checkpoint(self, learner: Learner) -> State | None:
         """The state of the last checkpoint, its tensors put in place; None where there is none yet."""
-        path = self.checkpoints / "last.safetensors"
-        if not path.exists():
-            path = self.checkpoints / "previous.safetensors"  # the move to `last` never happened
-        if not path.exists():
+        remedy = "delete it to go on from the previous one, or start a new run"
+        split = checkpoint.split_state(learner, checkpoint.gather(learner)[0]) if learner.model.shard else {}
+        for name in ("last", "previous"):  # previous: the move to `last` never happened
+            read = self._read(name, split, learner.model.shard, remedy)
+            if read is not None:
+                break
+        else:
             return None
-        tensors, found = read_tensors(path, "delete it to go on from previous.safetensors, or start a new run")
+        tensors, found = read
         try:
             values, state = found.pop("optimizer"), State(**found)
         except (KeyError, TypeError) as error:
@@ -119,17 +169,26 @@ class RunFolder:
         self.write_records(state.records)  # a kill may have come between both
         return state
 
-    def save_best(self, model: TemporalModel) -> None:
+    def save_best(self, model: TemporalModel, epoch: int) -> None:
+        tensors = checkpoint.on_cpu(model.state_dict())
+        if model.shard is not None:
+            state = {"epoch": epoch}
+            self._save_split("best", f"{epoch:05}-", tensors, checkpoint.split_rows(model), state, model.shard)
+            return
         with writing(self.path):
             self.checkpoints.mkdir(exist_ok=True)
-            data = tensor_bytes(checkpoint.on_cpu(model.state_dict()), {})
-            write_whole(self.checkpoints / "best.safetensors", data)
+            write_whole(self.checkpoints / "best.safetensors", tensor_bytes(tensors, {}))
+            self._forget_split("best")
 
     def append_timing(self, record: Record) -> None:
+        if not is_first():
+            return
         with writing(self.path):
             append_line(self.timing, json.dumps(record))
 
     def write_records(self, records: list[Record]) -> None:
+        if not is_first():
+            return
         with writing(self.path):
             write_whole(self.metrics, "".join(json.dumps(record) + "\n" for record in records).encode())
 
@@ -140,6 +199,9 @@ class RunFolder:
     @contextmanager
     def finishing(self, dataset: Dataset) -> Iterator[Path]:
         """The folder in which the body writes the model for use; it counts once all of it is there."""
+        if not is_first():
+            yield self.model
+            return
         with writing(self.path):
             checksums.unseal(self.model)
             remove(self.model / "model.json")
@@ -149,17 +211,19 @@ class RunFolder:
 
     def load_weights(self, model: TemporalModel) -> TemporalModel:
         """The model with the weights of the best checkpoint, or the last where none is best."""
-        best, last = self.checkpoints / "best.safetensors", self.checkpoints / "last.safetensors"
-        last = last if last.exists() else self.checkpoints / "previous.safetensors"
-        if best.exists():
-            tensors, _ = read_tensors(best, REMEDY)
-            checkpoint.weights(model, tensors)
+        rows = checkpoint.split_rows(model) if model.shard else {}
+        best = self._read("best", rows, model.shard, REMEDY)
+        if best is not None:
+            checkpoint.weights(model, best[0])
             return model
-        if not last.exists():
+        named = {f"model.{name}": count for name, count in rows.items()}
+        last = self._read("last", named, model.shard, REMEDY) or self._read("previous", named, model.shard, REMEDY)
+        if last is None:
             raise RunError(f"{self.path} has no checkpoint yet; --resume goes on with the run")
-        tensors, state = read_tensors(last, REMEDY)
+        tensors, state = last
         if state.get("best_mrr", -1) >= 0:
-            raise DamagedFile(f"{best} is missing, and the last epoch is not the best; {REMEDY}")
+            missing = self.checkpoints / "best.safetensors"
+            raise DamagedFile(f"{missing} is missing, and the last epoch is not the best; {REMEDY}")
         weights = {key.removeprefix("model."): x for key, x in tensors.items() if key.startswith("model.")}
         checkpoint.weights(model, weights)
         return model
@@ -167,6 +231,9 @@ class RunFolder:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keeps a second process from training in the same folder, and sweeps up what a killed one left."""
+        if not is_first():  # which holds it for all
+            yield
+            return
         with writing(self.path), ExitStack() as held:
             self.path.mkdir(parents=True, exist_ok=True)
             held.enter_context(locked(self.path / ".lock", RunError(f"another process is training in {self.path}")))

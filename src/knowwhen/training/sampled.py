@@ -19,8 +19,11 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
+from knowwhen.distributed import collectives
+from knowwhen.distributed.shard import Shard
 from knowwhen.errors import BadRequest
 from knowwhen.models.scores import Cells, Product, Scores
+from knowwhen.models.splitting import Split
 from knowwhen.training import softmax
 from knowwhen.training.softmax import Precision
 
@@ -35,7 +38,16 @@ class Sample:
 
     columns: Tensor  # (k,), increasing
     weights: Tensor  # (k,), 1 / π
-    positions: Tensor  # (b,), where the targets are
+    positions: Tensor  # (b,), where the targets are; -1: nowhere
+
+    def part(self, shard: Shard) -> Sample:
+        """The candidates of one process, by their places there; none is one that counts nothing."""
+        own = shard.own(self.columns)
+        columns, weights = shard.places(self.columns[own]), self.weights[own]
+        if not len(own):
+            columns, weights = torch.zeros_like(self.columns[:1]), torch.zeros_like(self.weights[:1])
+        place = torch.full_like(self.columns, -1).index_copy(0, own, torch.arange(len(own), device=own.device))
+        return Sample(columns, weights, place[self.positions])
 
 
 def negatives_for(entities: int, wanted: int) -> int:
@@ -96,20 +108,33 @@ def sampled_cross_entropy(scores: Scores, targets: Tensor, sample: Sample, preci
     What evidence adds to single cells is not left to chance: in each row, those cells are candidates for themselves,
     and none of the sample.
     """
+    split = isinstance(scores, Split)
+    if isinstance(scores, Split):  # our columns alone
+        targets, sample, scores = scores.shard.here(targets), sample.part(scores.shard), scores.here
     dense, cells = scores.split()
     if cells is None and isinstance(dense, Product):
-        rows = dense.candidates(sample.columns)
-        return softmax.cross_entropy(dense.query, rows, sample.positions, weights=sample.weights, precision=precision)
-    every = torch.arange(scores.rows, device=targets.device)
+        rows, weights = dense.candidates(sample.columns), sample.weights
+        return softmax.cross_entropy(
+            dense.query, rows, sample.positions, weights=weights, split=split, precision=precision
+        )
+    rivals, own = _rivals_and_own(scores, targets, sample)
+    if split:
+        rivals, own = collectives.logsumexp(rivals), collectives.summed(own)
+    return (rivals.logaddexp(own) - own).mean()
+
+
+def _rivals_and_own(scores: Scores, targets: Tensor, sample: Sample) -> tuple[Tensor, Tensor]:  # (b,), (b,)
+    """log Σ of the rivals' exp X / π, and the targets' X, 0 for targets that are in no column."""
+    dense, cells = scores.split()
     x = dense.at(sample.columns)  # (b, k)
     never = torch.finfo(x.dtype).min / 2  # -inf would make gradients NaN where a row has no rival
-    own = x[every, sample.positions]
-    rivals = x + sample.weights.to(x.dtype).log()
+    here = (sample.positions >= 0).nonzero()[:, 0]
+    own = x.new_zeros(len(x)).index_put((here,), x[here, sample.positions[here]])
+    rivals = x + sample.weights.to(x.dtype).log().clamp(min=never)
     taken = torch.zeros_like(x, dtype=torch.bool)
-    taken[every, sample.positions] = True
+    taken[here, sample.positions[here]] = True
     if cells is None:
-        total = rivals.masked_fill(taken, never).logsumexp(-1).logaddexp(own)
-        return (total - own).mean()
+        return rivals.masked_fill(taken, never).logsumexp(-1), own
     added = _added_up(cells, scores.columns)
     place = torch.searchsorted(sample.columns, added.columns).clamp(max=len(sample.columns) - 1)
     inside = sample.columns[place] == added.columns
@@ -118,8 +143,7 @@ def sampled_cross_entropy(scores: Scores, targets: Tensor, sample: Sample, preci
     is_target = added.columns == targets[added.rows]
     own = own.index_put((added.rows[is_target],), single[is_target])
     shared = rivals.masked_fill(taken, never).logsumexp(-1)
-    total = shared.logaddexp(own).logaddexp(_logsumexp(single[~is_target], added.rows[~is_target], scores.rows))
-    return (total - own).mean()
+    return shared.logaddexp(_logsumexp(single[~is_target], added.rows[~is_target], scores.rows)), own
 
 
 def _added_up(cells: Cells, columns: int) -> Cells:

@@ -9,12 +9,13 @@ from typing import Any
 from safetensors.torch import save
 
 from knowwhen import checksums
+from knowwhen.distributed.shard import is_first
 from knowwhen.errors import DamagedFile
 from knowwhen.facts.catalog import load
 from knowwhen.facts.dataset import Dataset
-from knowwhen.files import write_whole
+from knowwhen.files import remove, write_whole
 from knowwhen.models import Sizes, Specification, TemporalModel, build
-from knowwhen.training import checkpoint
+from knowwhen.training import checkpoint, shards
 from knowwhen.training.notes import FORMAT, REMEDY, check_version, read_text
 from knowwhen.training.tensors import read_tensors
 
@@ -22,7 +23,15 @@ from knowwhen.training.tensors import read_tensors
 def save_model(folder: Path, model: TemporalModel, card: str) -> None:
     """Writes weights and what is needed to read them back; model.json last, so that a folder with it is whole."""
     folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / "weights.safetensors", save(checkpoint.on_cpu(model.state_dict())))
+    tensors = checkpoint.on_cpu(model.state_dict())
+    if model.shard is None:
+        write_whole(folder / "weights.safetensors", save(tensors))
+    else:
+        shards.save(folder / "weights.json", "", tensors, checkpoint.split_rows(model), {}, model.shard)
+    if not is_first():
+        return
+    remove(folder / ("weights.json" if model.shard is None else "weights.safetensors"))  # of other numbers of processes
+    shards.sweep(folder, ["weights"])
     write_whole(folder / "README.md", card.encode())
     about = {"format": FORMAT, **Specification.of(model).to_dict()}
     write_whole(folder / "model.json", (json.dumps(about, indent=1) + "\n").encode())
@@ -43,7 +52,11 @@ def load_model(folder: Path, dataset: Dataset, *, allow_import: bool = False) ->
         model = build(spec, allow_import=allow_import)
     except (ValueError, TypeError, RuntimeError, MemoryError) as error:
         raise DamagedFile(f"cannot read {path}: {str(error).splitlines()[0]}; {REMEDY}") from error
-    tensors, _ = read_tensors(folder / "weights.safetensors", REMEDY)
+    if (folder / "weights.json").exists():
+        tensors, _ = shards.read(folder / "weights.json", model.shard, REMEDY)
+    else:
+        tensors, _ = read_tensors(folder / "weights.safetensors", REMEDY)
+        tensors = shards.part(tensors, checkpoint.split_rows(model), model.shard)
     checkpoint.weights(model, tensors)
     return model
 

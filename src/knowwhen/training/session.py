@@ -11,6 +11,7 @@ from typing import Protocol
 
 import torch
 
+from knowwhen.distributed.processes import of_first
 from knowwhen.errors import Interrupted
 from knowwhen.training.config import Config
 from knowwhen.training.loop import Learner, Record, State, samples
@@ -19,6 +20,7 @@ from knowwhen.training.run import RunFolder
 from knowwhen.training.sampled import negatives_for
 
 CHECKPOINT_SECONDS = 300  # within long epochs
+SAVE, STOP = 1, 2  # what the first process may wish for all
 SMALL_STEP = 1_000_000_000  # floating-point operations: some 10 ms on one core, little more than waking a second one
 
 
@@ -73,20 +75,22 @@ class RunWatcher:
         self.examples += examples
         self.seconds += seconds
         self.progress.step(state, self.examples / self.seconds)
-        if self.stop.is_set():
+        is_late = time.monotonic() - self.saved > CHECKPOINT_SECONDS
+        wish = of_first(STOP if self.stop.is_set() else SAVE if is_late else 0)
+        if wish == STOP:
             self.save(state)
             where = f"epoch {state.epoch + 1}, step {state.step} of {steps}"
             raise Interrupted(
                 f"stopped in {where} and saved; go on with: knowwhen train --run {self.folder.path} --resume"
             )
-        if time.monotonic() - self.saved > CHECKPOINT_SECONDS:
+        if wish == SAVE:
             self.save(state)
 
     def after_epoch(self, state: State, is_best: bool) -> None:
         validated = "valid" in state.records[-1] or state.best_mrr >= 0
         if is_best or (self.learner.averages.steps and not validated):  # without validation, the average is the model
             with self.learner.averages.applied():
-                self.folder.save_best(self.learner.model)
+                self.folder.save_best(self.learner.model, state.epoch)
         self.save(state)
         rate = self.examples / self.seconds if self.seconds else 0.0
         timing = {"epoch": state.epoch, "seconds": round(self.seconds, 3), "examples_per_second": round(rate)}

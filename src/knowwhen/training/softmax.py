@@ -19,6 +19,8 @@ and two gradients. What is done to stay near it:
 - Weights of rivals, where candidates are a sample, go on the small matrices too: on the candidates in the one product,
   on the rows of the outcome in the other, and into the sum.
 - Scores are in base 2 (the query carries log2 e): exp2 takes half the time of exp in torch's CPU kernels.
+- Where other processes hold the other candidates, each has top, sum and target's score of its own. Three numbers a row
+  are told (`_over_processes`), and go into the scale; all else is as with one process.
 - Large buffers are recycled between calls: fresh pages cost more than the arithmetic done on them.
 
 torch.compile was measured for the elementwise part: no faster than these eager operations, so it is not used.
@@ -35,6 +37,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from knowwhen.distributed import collectives
 from knowwhen.models.scores import Cells
 
 Precision = Literal["fp32", "bf16"]
@@ -53,12 +56,15 @@ def cross_entropy(
     *,
     extra: Cells | None = None,
     weights: Tensor | None = None,
+    split: bool = False,
     precision: Precision = "fp32",
     chunk_bytes: int = CHUNK_BYTES,
 ) -> Tensor:
     """Mean over the batch of −X[i, target_i] + log Σ_k exp X[i, k], where X = query @ candidates.T.
 
     With `weights` (E,), rivals count as often: log(exp X[i, target_i] + Σ_k≠target weights[k] exp X[i, k]).
+    With `split`, candidates are those of this process, and the loss is over those of all; targets that are elsewhere
+    are -1, and the gradient of the query is this process's part of it.
 
     Naive equivalent: `F.cross_entropy(query @ candidates.T, targets)`.  # (b, d), (E, d), (b,) -> ()
 
@@ -68,7 +74,7 @@ def cross_entropy(
     before it (`zero_grad()` ahead of the loss), so that theirs can be used again.
     """
     rows, columns, values = extra if extra is not None else (None, None, None)
-    plan = _Plan(targets, rows, columns, weights, precision, chunk_bytes)
+    plan = _Plan(targets, rows, columns, weights, split, precision, chunk_bytes)
     inputs = (query, candidates, values)
     if torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in inputs):
         loss: Tensor = _CrossEntropy.apply(*inputs, plan)  # type: ignore[no-untyped-call]
@@ -97,6 +103,7 @@ class _Plan(NamedTuple):
     rows: Tensor | None
     columns: Tensor | None
     weights: Tensor | None
+    split: bool
     precision: Precision
     chunk_bytes: int
 
@@ -126,7 +133,10 @@ def _solve(
     (b, d), (E, _) = query.shape, candidates.shape
     exact = torch.promote_types(query.dtype, torch.float32)
     factor = candidates.to(torch.bfloat16 if plan.precision == "bf16" else query.dtype)  # (E, d)
-    wanted = candidates.index_select(0, plan.targets).to(exact)  # (b, d); an error if a target is out of range
+    here = (plan.targets >= 0).nonzero()[:, 0] if plan.split else slice(None)
+    # (b, d), zero where a target is elsewhere; an error if one is out of range
+    wanted = candidates.index_select(0, plan.targets.clamp(min=0) if plan.split else plan.targets).to(exact)
+    wanted = wanted * (plan.targets >= 0)[:, None] if plan.split else wanted
     weights = None if plan.weights is None else plan.weights.to(factor.dtype)
     loss = torch.zeros((), dtype=exact, device=query.device)
     residual = torch.empty_like(query[:, :1], dtype=exact)  # (b, 1)
@@ -138,7 +148,7 @@ def _solve(
     logits = _memory.empty("logits", (size * E,), factor.dtype, query.device)  # the same for all pieces
     for start in range(0, b, size):
         part = slice(start, start + size)
-        chunk = _Chunk(query[part].to(exact), factor, plan.targets[part], logits, 1 / b, weights)
+        chunk = _Chunk(query[part].to(exact), factor, plan.targets[part], logits, 1 / b, weights, plan.split)
         inside: Tensor | slice | None = None
         if plan.rows is not None and plan.columns is not None and values is not None:
             inside = slice(None)
@@ -154,7 +164,7 @@ def _solve(
     if grad_candidates is not None:
         if weights is not None:  # of rivals; the targets' cells were zero until here
             grad_candidates.mul_(weights[:, None])
-        grad_candidates.index_add_(0, plan.targets, residual * query)
+        grad_candidates.index_add_(0, plan.targets[here], (residual * query)[here])
     pairs = zip((query, candidates, values), (grad_query, grad_candidates, grad_values), strict=True)
     return loss, [g if g is None or x is None else g.to(x.dtype) for x, g in pairs]
 
@@ -181,9 +191,16 @@ class _Chunk:
     """The scores of some rows of the batch: first exponentiated, then multiplied into gradients."""
 
     def __init__(
-        self, query: Tensor, factor: Tensor, targets: Tensor, buffer: Tensor, weight: float, weights: Tensor | None
+        self,
+        query: Tensor,
+        factor: Tensor,
+        targets: Tensor,
+        buffer: Tensor,
+        weight: float,
+        weights: Tensor | None,
+        split: bool,
     ) -> None:
-        self.query, self.factor, self.targets, self.weight = query, factor, targets, weight
+        self.query, self.factor, self.targets, self.weight, self.split = query, factor, targets, weight, split
         self.weights = weights  # (E,), of rivals; the target's cell is zero, so it is none of them
         (n, _), (E, _) = query.shape, factor.shape
         self.logits = buffer[: E * n].view(E, n)
@@ -192,7 +209,8 @@ class _Chunk:
         self.edges = [*range(0, E, width), E]
         self.spans = [slice(*ends) for ends in pairwise(self.edges)]
         self.query2 = (query * LOG2_E).to(factor.dtype).mT  # (d, n)
-        self.targeted = _Cells(targets, torch.arange(n, device=query.device), self.edges, n)
+        rows = (targets >= 0).nonzero()[:, 0] if split else torch.arange(n, device=query.device)
+        self.targeted = _Cells(targets[rows] if split else targets, rows, self.edges, n)
         self.added: _Cells | None = None
 
     def add(self, rows: Tensor, columns: Tensor, values: Tensor) -> None:
@@ -209,7 +227,7 @@ class _Chunk:
 
     def exponentials(self, top: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:  # (n,) each
         """Overwrites X.T by 2^(X.T - top), zero at the targets; top, the sum of it, and the targets' scores."""
-        rivals, own = torch.zeros_like(self.query[:, 0]), torch.empty_like(self.query[:, 0])
+        rivals, own = torch.zeros_like(self.query[:, 0]), torch.full_like(self.query[:, 0], -torch.inf)
         for i, span in enumerate(self.spans):
             x, target = self.scores(i), self.targeted.of(i)
             if top is None:
@@ -233,10 +251,20 @@ class _Chunk:
             top = torch.stack([self.scores(i).amax(0) for i in range(len(self.spans))]).amax(0)
             top, rivals, own = self.exponentials(top)
             total = rivals + torch.exp2(own - top)
-        self.scale = (self.weight / total)[:, None]  # (n, 1)
-        self.residual = -rivals[:, None] * self.scale  # (n, 1): (p_target - 1) / b
+        share = torch.ones_like(total)
+        if self.split:
+            top, rivals, own, share = self._over_processes(top, rivals, own)
+            total = rivals + torch.exp2(own - top)
+        self.residual = (-rivals * self.weight / total)[:, None]  # (n, 1): (p_target - 1) / b
+        self.scale = (self.weight / total * share)[:, None]  # (n, 1)
         loss: Tensor = (top + total.log2() - own).sum() * (self.weight / LOG2_E)
         return loss
+
+    def _over_processes(self, top: Tensor, rivals: Tensor, own: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """The same over the candidates of all processes, and 2^(our top - that of all)."""
+        best, own = collectives.largest(torch.stack([top, own]))  # elsewhere, the target's score is -inf
+        share = torch.exp2(top - best)
+        return best, collectives.add_up(rivals * share), own, share
 
     def add_gradients(self, grad_query: Tensor | None, grad_candidates: Tensor | None, wanted: Tensor) -> None:
         """Adds G @ candidates, and of G.T @ query the part of rivals; G = (softmax(X) - onehot(targets)) / b."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -11,6 +12,7 @@ from pydantic import Field, field_validator
 from torch import Tensor, nn
 
 from knowwhen import chunks
+from knowwhen.distributed.shard import current
 from knowwhen.facts.index.history import History, Lags
 from knowwhen.facts.index.ranges import numbered, ranges, spread
 from knowwhen.facts.table import Ints
@@ -66,6 +68,7 @@ class EvidenceTerm(nn.Module, ABC):
         self.options: Any = options or type(self).Options.model_validate({})
         self.lags = Lags(self.options.lags)
         self.kernel = self.new_kernel()
+        self.shard = current()
         self._background: Background | None = None
         self._history: History | None = None
 
@@ -127,6 +130,10 @@ class EvidenceTerm(nn.Module, ABC):
     def factors(self, p: Tensor) -> list[Tensor]:
         """Rows that are penalised as the embeddings are."""
         return []
+
+    def gathering(self) -> Iterator[nn.Parameter]:
+        """Parameters that weigh facts: where processes share the questions, each has a part of their gradients."""
+        return self.parameters()
 
     def _parts(self, s: Tensor, p: Tensor | None, t: Tensor, each: int = 1) -> list[slice]:
         """Rows of a batch whose facts, `each` times, are looked at together."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import torch
@@ -9,11 +10,14 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn.functional import embedding_bag
 
+from knowwhen.distributed import collectives
 from knowwhen.models.algebra import as_complex, as_real, keeps_rows, lookup
 from knowwhen.models.evidence.base import EvidenceOptions, EvidenceTerm, Reason, add_up, arrays
 from knowwhen.models.registry import register_evidence
-from knowwhen.models.scores import Product
+from knowwhen.models.scores import Cells, Product
 from knowwhen.models.sizes import Sizes
+from knowwhen.models.splitting import shared_cells
+from knowwhen.models.tables import rows_of
 
 SCALE = 1e-2  # of initial values, as embeddings have it
 
@@ -50,9 +54,17 @@ class Context(EvidenceTerm):
         return Product(self._shift(s, p, t, rows), rows)
 
     def _shift(self, s: Tensor, p: Tensor, t: Tensor, rows: Tensor) -> Tensor:  # (b, d)
-        return torch.cat([self._part_shift(s[part], p[part], t[part], rows) for part in self._parts(s, p, t)])
+        if self.shard is None:
+            parts = self._parts(s, p, t)
+            found = [self._contexts(self._shares(s[part], p[part], t[part]), len(s[part]), rows) for part in parts]
+            return self._turn(p, torch.cat(found))
+        shares = shared_cells(lambda part: self._shares(s[part], p[part], t[part]), len(s), self.shard)
+        order = shares.rows.argsort(stable=True)
+        here = self._contexts(Cells(*(column[order] for column in shares)), len(s), rows)
+        return self._turn(p, collectives.summed(here))
 
-    def _part_shift(self, s: Tensor, p: Tensor, t: Tensor, rows: Tensor) -> Tensor:
+    def _shares(self, s: Tensor, p: Tensor, t: Tensor) -> Cells:
+        """Of each x, its share of c; in order of rows."""
         s_, p_, t_ = arrays(s, p, t)
         entries = self._entries(s_, p_, t_)
         cell, cell_row, cell_object = self._cells(entries, self._owner(s_, p_))
@@ -61,17 +73,20 @@ class Context(EvidenceTerm):
         some = sums.detach().nonzero()[:, 0]  # most partners are not near
         sums, row, objects = (column.index_select(0, some) for column in (sums, row, objects))
         total = sums.new_zeros(len(s)).index_add(0, row, sums)
-        shares = sums / (1 + total).index_select(0, row)
+        return Cells(row, objects, sums / (1 + total).index_select(0, row))
+
+    def _contexts(self, shares: Cells, count: int, rows: Tensor) -> Tensor:  # (count, d)
+        """c of each row."""
+        row, objects, values = shares
         # context[i] = Σ shares · rows[objects] over row i, in a fifth of the time of index_add
-        first = torch.searchsorted(row, torch.arange(len(s), device=row.device))
+        first = torch.searchsorted(row, torch.arange(count, device=row.device))
         if keeps_rows(rows):  # its own gradient would be as large as the table
             different, objects = torch.unique(objects, return_inverse=True)
             rows = lookup(rows, different)
-        context = embedding_bag(objects, rows, first, mode="sum", per_sample_weights=shares)
-        return self._turn(p, context)
+        return embedding_bag(objects, rows, first, mode="sum", per_sample_weights=values)
 
     def score(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor, rows: Tensor) -> Tensor:
-        return (self._shift(s, p, t, rows) * lookup(rows, o)).sum(-1)
+        return (self._shift(s, p, t, rows) * rows_of(rows, o, self.shard)).sum(-1)
 
     @torch.no_grad()
     def reasons(self, s: int, p: int, o: int, t: int, rows: Tensor) -> list[Reason]:
@@ -86,6 +101,9 @@ class Context(EvidenceTerm):
     def factors(self, p: Tensor) -> list[Tensor]:
         rows = lookup(self.turned, p)
         return [as_complex(rows) if self.is_complex else rows]
+
+    def gathering(self) -> Iterator[nn.Parameter]:
+        return self.kernel.parameters()
 
     def _turn(self, p: Tensor, rows: Tensor) -> Tensor:  # (b, d)
         """m_p ⊙ rows."""

@@ -1,0 +1,42 @@
+"""Commands on several processes: `--workers N`, or whatever torchrun starts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+
+from knowwhen.cli.output import say
+from knowwhen.distributed.started import world_size
+from knowwhen.errors import BadRequest
+
+Workers = Annotated[
+    int | None,
+    typer.Option("--workers", min=1, help="Split the rows of entities over so many processes; torchrun does so too."),
+]
+
+
+@contextmanager
+def together(workers: int | None, restarts: int = 0) -> Iterator[bool]:
+    """Inside, this process is one of several, or the only one; gives whether it prints.
+
+    With --workers it starts the others and never gets inside.
+    """
+    started = world_size()
+    if started > 1 and workers not in (None, started):
+        raise BadRequest(f"--workers is {workers}, but {started} processes were started together; leave it out")
+    if started == 1 and workers is not None and workers > 1:
+        from knowwhen.distributed.launching import start
+
+        raise typer.Exit(start(workers, sys.argv[1:], restarts, say))
+    if started == 1:
+        yield True
+        return
+    from knowwhen.distributed.processes import joined
+    from knowwhen.distributed.shard import is_first
+
+    with joined():
+        yield is_first()

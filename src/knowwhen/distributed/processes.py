@@ -1,0 +1,111 @@
+"""Being one of several processes: joining the others, doing things once for all, and how an error ends them all."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from typing import NoReturn, TypeVar
+
+import torch
+import torch.distributed as dist
+
+from knowwhen.distributed.collectives import from_first, told
+from knowwhen.distributed.shard import Shard, current, is_first, splitting
+from knowwhen.distributed.started import LAUNCHED, LOST, world_size
+from knowwhen.errors import BadRequest, Interrupted, LostOthers
+
+Result = TypeVar("Result")
+TIMEOUT = "KNOWWHEN_TIMEOUT"  # seconds after which a process that does not answer is given up
+SECONDS = 300
+A_DAY = 24 * 3600
+STORE_SECONDS = 5  # for a last question to the others
+ERROR = "knowwhen/error"
+
+
+@contextmanager
+def joined() -> Iterator[Shard | None]:
+    """Inside, this process is one of those that were started together, and models are split; None: it is alone."""
+    if world_size() == 1:
+        yield None
+        return
+    seconds = os.environ.get(TIMEOUT) or SECONDS
+    try:
+        timeout = timedelta(seconds=float(seconds))
+    except (ValueError, OverflowError):
+        raise BadRequest(f"{TIMEOUT} is {seconds!r}; expected a number of seconds") from None
+    backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
+    if torch.cuda.is_available():
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
+    told(dist.init_process_group, backend, timeout=timeout)
+    shard = Shard(dist.get_rank(), dist.get_world_size())
+    try:
+        with splitting(shard):
+            yield shard
+    except Exception as error:
+        if not _speaks(error, shard):
+            leave(LOST)
+        raise
+    with suppress(RuntimeError):
+        dist.destroy_process_group()
+
+
+def leave(code: int) -> NoReturn:
+    """Ends this process at once: the others may be waiting for it, and it for them."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
+
+
+def first_then_all(first: Callable[[], Result], others: Callable[[], Result]) -> Result:
+    """What the first process makes, and then the others, which find what it has written."""
+    if is_first():
+        found = first()
+        _pass_on()
+        return found
+    _wait_for_first()
+    return others()
+
+
+def once(act: Callable[[], object]) -> None:
+    """Done by the first process, while the others wait."""
+    first_then_all(act, lambda: None)
+
+
+def of_first(number: int) -> int:
+    """The number of the first process, for all."""
+    return number if current() is None else int(from_first(torch.tensor([number])))
+
+
+_turns = 0
+
+
+def _pass_on() -> None:
+    global _turns
+    if current() is not None:
+        _turns += 1
+        told(dist.distributed_c10d._get_default_store().set, f"knowwhen/turn/{_turns}", "done")
+
+
+def _wait_for_first() -> None:
+    """However long it takes: a collective would time out."""
+    global _turns
+    _turns += 1
+    told(dist.distributed_c10d._get_default_store().wait, [f"knowwhen/turn/{_turns}"], timedelta(seconds=A_DAY))
+
+
+def _speaks(error: Exception, shard: Shard) -> bool:
+    """Whether this process tells of an error: the first of all that has one. The others only lose it."""
+    if isinstance(error, Interrupted):  # as all are
+        return shard.rank == 0
+    if isinstance(error, LostOthers) and os.environ.get(LAUNCHED):
+        return False
+    try:
+        store = dist.distributed_c10d._get_default_store()
+        store.set_timeout(timedelta(seconds=STORE_SECONDS))
+        return int(store.add(ERROR, 1)) == 1
+    except RuntimeError:  # the store is out of reach, and so are the others
+        return True
