@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from knowwhen.dating import neighbours
-from knowwhen.dating.neighbours import CAP, CONTEXTS, FAR, Asked, Neighbourhood, rows_of, series_class
+from knowwhen.dating.neighbours import CAP, CONTEXTS, FAR, Asked, Neighbourhood, Rows, series_class
 from knowwhen.facts.table import OPEN, Facts
 from tests.dating.conftest import E, P, dataset_of, random_facts
 
@@ -69,7 +69,7 @@ def test_the_gaps_of_a_series():
 def test_rows_of_facts_that_are_known():
     facts = random_facts(0)
     known = facts[:20]
-    assert rows_of(known[5:7], known).tolist() == [5, 6]
+    assert Rows(known).of(known[5:7]).tolist() == [5, 6]
     strange = Facts(*(np.array([x]) for x in (E - 1, 0, E - 1, 11, 11)))
-    assert rows_of(strange, known).tolist() == [-1]
-    assert rows_of(strange, Facts.empty()).tolist() == [-1]
+    assert Rows(known).of(strange).tolist() == [-1]
+    assert Rows(Facts.empty()).of(strange).tolist() == [-1]

@@ -11,7 +11,7 @@ import numpy as np
 from knowwhen import chunks
 from knowwhen.dating.beliefs import Belief, shortest_range
 from knowwhen.dating.head import BATCH, TimeHead
-from knowwhen.dating.neighbours import Asked, rows_of
+from knowwhen.dating.neighbours import Asked
 from knowwhen.evaluation.bins import reliability
 from knowwhen.evaluation.intervals import INTERVAL_METRICS
 from knowwhen.evaluation.precision import average_precision, macro_average_precision
@@ -36,7 +36,7 @@ def believed(head: TimeHead, model: TemporalModel | None) -> Callable[[TimeTask]
 
     def measure(task: TimeTask) -> TimeScores:
         found: dict[str, list[Any]] = defaultdict(list)
-        asked = Asked.of(task.facts, rows_of(task.facts, head.known))
+        asked = Asked.of(task.facts, head.rows.of(task.facts))
         beliefs = head.believe(asked, model)
         for part, belief in zip(chunks.slices(len(task.facts), BATCH), beliefs, strict=True):
             _look(task, task.facts[part], belief, head, found)

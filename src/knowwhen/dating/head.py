@@ -19,7 +19,7 @@ from knowwhen import chunks
 from knowwhen.dating.beliefs import Belief
 from knowwhen.dating.gaps import Facing, GapHead
 from knowwhen.dating.judging import Counted, Judge
-from knowwhen.dating.neighbours import Asked, Neighbourhood
+from knowwhen.dating.neighbours import Around, Asked, Neighbourhood, Rows
 from knowwhen.dating.survival import Survival
 from knowwhen.errors import DamagedFile
 from knowwhen.facts.dataset import Dataset
@@ -54,6 +54,7 @@ class TimeHead:
     neighbourhood: Neighbourhood | None = None
     axis: Tensor = field(default_factory=lambda: torch.empty(0, dtype=torch.int64))  # (T,) positions
     known: Facts = field(default_factory=Facts.empty)  # what the neighbourhood was made of
+    rows: Rows = field(default_factory=lambda: Rows(Facts.empty()))  # of these
     judge: Judge | None = None  # None: too few facts of valid to learn whether facts hold
     counted: Counted | None = None
     survival: Survival | None = None
@@ -67,13 +68,17 @@ class TimeHead:
             neighbourhood=Neighbourhood(facts, P, dataset.timeline),
             axis=axis,
             known=facts,
+            rows=Rows(facts),
             counted=Counted(facts, P, dataset.timeline),
             survival=Survival(facts, dataset.timeline),
         )
 
-    def facing(self, asked: Asked) -> Facing:
+    def around(self, asked: Asked) -> Around:
         assert self.neighbourhood is not None, "recall comes first"
-        return Facing(self.neighbourhood.around(asked))
+        return self.neighbourhood.around(asked)
+
+    def facing(self, asked: Asked) -> Facing:
+        return Facing(self.around(asked))
 
     @torch.no_grad()
     def begin_logs(self, asked: Asked, facing: Facing, model: TemporalModel | None) -> Tensor:  # (n, T)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -116,10 +117,28 @@ def _filled(n: int, cells: tuple[Ints, Ints], values: Ints, empty: int) -> Ints:
     return found
 
 
-def rows_of(facts: Facts, known: Facts) -> Ints:  # (n,)
-    """The row of each fact among those that are known, -1 where it is none of them."""
-    packed = [np.ascontiguousarray(f.rows()).view([("", np.int64)] * 5).ravel() for f in (known, facts)]
-    order = np.argsort(packed[0])
-    place = np.searchsorted(packed[0], packed[1], sorter=order)
-    found = np.append(order, -1)[np.minimum(place, len(order))]
-    return np.where((found >= 0) & (packed[0][found] == packed[1]), found, -1) if len(known) else found
+class Rows:
+    """Where facts stand among those that are known; sorted when it is first asked for."""
+
+    def __init__(self, known: Facts) -> None:
+        self.known = known
+
+    def of(self, facts: Facts) -> Ints:  # (n,)
+        """The row of each fact, -1 where it is not known: of several that are the same, one of them."""
+        if not len(self.known):
+            return np.full(len(facts), -1)
+        order, keys = self._sorted
+        asked = _keys(facts)
+        place = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
+        return np.where(keys[place] == asked, order[place], -1)
+
+    @cached_property
+    def _sorted(self) -> tuple[Ints, np.ndarray]:
+        keys = _keys(self.known)
+        order = np.argsort(keys)
+        return order, keys[order]
+
+
+def _keys(facts: Facts) -> np.ndarray:
+    """Each fact as one sortable value."""
+    return np.ascontiguousarray(facts.rows()).view([("", np.int64)] * 5).ravel()

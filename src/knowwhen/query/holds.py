@@ -12,7 +12,7 @@ from knowwhen.dating.head import TimeHead
 from knowwhen.dating.holding import new_facts_hold
 from knowwhen.dating.judging import Half, link_probability
 from knowwhen.dating.moments import Moments
-from knowwhen.dating.neighbours import Asked, rows_of
+from knowwhen.dating.neighbours import Asked
 from knowwhen.errors import BadRequest, TimeOutside
 from knowwhen.evaluation.questions import Floats
 from knowwhen.facts.dataset import Dataset
@@ -191,7 +191,7 @@ class _Judgement:
 
     def _half(self, name: Half, rows: Ints, facts: Facts) -> None:
         head, t = self.head, self.moments.time[rows]
-        asked = Asked.of(facts, rows_of(facts, head.known))
+        asked = Asked.of(facts, head.rows.of(facts))
         along = head.curves(asked, self.model, facts.begin, facts.end)
         curve = along[np.arange(len(rows)), t]
         self._put(rows, head.judge.half(name, curve) if head.judge else curve, along, facts.begin)

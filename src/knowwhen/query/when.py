@@ -11,8 +11,9 @@ import polars as pl
 import torch
 
 from knowwhen.dating.beliefs import Belief, shortest_range
+from knowwhen.dating.gaps import Facing
 from knowwhen.dating.head import TimeHead
-from knowwhen.dating.neighbours import Asked, rows_of
+from knowwhen.dating.neighbours import Asked
 from knowwhen.drawable import Drawable
 from knowwhen.errors import BadRequest
 from knowwhen.evaluation.questions import Floats
@@ -126,10 +127,14 @@ def infer(head: TimeHead, model: TemporalModel | None, asked: Asked, begin: Ints
 
 
 def _read(head: TimeHead, belief: Belief) -> tuple[Any, ...]:
-    first, last, probability = (column[:, 0] for column in belief.spans(1))
+    return *(column[:, 0] for column in belief.spans(1)), *_read_ends(head, belief)
+
+
+def _read_ends(head: TimeHead, belief: Belief) -> tuple[Any, ...]:
+    """The chance of no end, and the 80 % ranges of begin and end."""
     low = shortest_range(belief.begins, head.fitted.begin_level, belief.positions)
     high = shortest_range(belief.ends, head.fitted.end_level, belief.positions)
-    return first, last, probability, 1 - belief.closed, *low, *high
+    return 1 - belief.closed, *low, *high
 
 
 def when(
@@ -180,7 +185,7 @@ def when_ids(
     known = [dataset.spans.of(*fact) for fact in facts]
     parts = [_given(fact, spans, infer_known) for fact, spans in zip(facts, known, strict=True)]
     given = Facts.concatenate(Facts.empty(), *parts)
-    asked = Asked.of(given, rows_of(given, head.known))
+    asked = Asked.of(given, head.rows.of(given))
     unknown = np.full(len(given), OPEN)
     begin, end = (unknown, unknown) if infer_known else (given.begin, given.end)
     told = [one for belief in head.believe(asked, model, begin, end) for one in _Told.each(head, belief)]
@@ -217,7 +222,7 @@ class _Told:
     @classmethod
     def each(cls, head: TimeHead, belief: Belief) -> Iterator[_Told]:
         best = [column.tolist() for column in belief.spans(1 + ALTERNATIVES)]
-        _, _, _, no_end, *ranges = _read(head, belief)
+        no_end, *ranges = _read_ends(head, belief)
         for i in range(len(belief)):
             spans = list(zip(*(column[i] for column in best), strict=True))
             low, high, first, last = (int(ids[i]) for ids in ranges)
@@ -267,8 +272,8 @@ def _filled(best: tuple[int, int, float], given: tuple[int, int], labels: list[s
 @torch.no_grad()
 def _reasons(head: TimeHead, dataset: Dataset, asked: Asked, begin: int) -> tuple[PlacingFact, ...]:
     """The facts whose gaps speak most for a begin: by how much more than for the begins that are expected."""
-    assert head.neighbourhood is not None
-    around, facing = head.neighbourhood.around(asked), head.facing(asked)
+    around = head.around(asked)
+    facing = Facing(around)
     p = torch.tensor(asked.predicate)
     said = head.begins.along(p, facing, head.axis, None, each=True)[0].numpy()  # (f, T)
     said = head.fitted.begin_scale * (said[:, begin] - said.mean(1))
