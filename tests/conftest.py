@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import json
 import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: the tests run side by side, one core each
@@ -53,6 +55,22 @@ def forks():
     """One process that is forked for all tests of a worker: see tests/processes.py."""
     with Forks() as found:
         yield found
+
+
+@pytest.fixture(scope="session")
+def demo(forks, tmp_path_factory, worker_id):
+    """A folder in which `knowwhen demo --json` was run, in runs/demo, and what that printed: once for all workers."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "demo"
+    printed = folder / "printed.json"
+    with folder.with_name("demo.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not printed.exists():
+            folder.mkdir(exist_ok=True)
+            done = forks.run("demo", "--json", cwd=folder, seconds=280)
+            assert done.code == 0, done.err
+            printed.write_text(done.out, encoding="utf-8")
+    return folder, json.loads(printed.read_text(encoding="utf-8"))
 
 
 @pytest.fixture

@@ -1,10 +1,8 @@
 """What the README and the notebook tell people to type is run as written."""
 
 import json
-import os
 import re
-import subprocess
-import sys
+import shlex
 from pathlib import Path
 
 import pytest
@@ -29,26 +27,24 @@ def answer_names(text: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_your_own_csv_to_answers_in_five_commands(tmp_path):
+def test_your_own_csv_to_answers_in_five_commands(tmp_path, forks):
     text = section("Your own facts, in five commands")
     (facts,), (commands,), (printed, *_) = (blocks(text, kind) for kind in ("csv", "sh", ""))
     lines = commands.splitlines()
     assert len(lines) == 5
     (tmp_path / "facts.csv").write_text(facts, encoding="utf-8")
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     shown = []
     for line in lines:
-        done = subprocess.run(
-            ["bash", "-c", line], cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stderr
-        shown.append(done.stdout)
+        program, *words = shlex.split(line, comments=True)
+        done = forks.run(*words, cwd=tmp_path, environment={"XDG_CACHE_HOME": str(tmp_path)})
+        assert (program, done.code) == ("knowwhen", 0), done.err
+        shown.append(done.out)
     assert answer_names("".join(shown[3:])) == answer_names(printed) != []
     assert answer_names(printed)[0] == "Library"
 
 
 @pytest.mark.slow
-def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
+def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, quick_time_head):
     monkeypatch.chdir(tmp_path)
     (code,) = blocks(section("Your own facts, in five commands"), "python")
     names = {}
@@ -58,7 +54,7 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_notebook_runs_from_top_to_bottom(tmp_path, monkeypatch):
+def test_the_notebook_runs_from_top_to_bottom(tmp_path, monkeypatch, quick_time_head):
     monkeypatch.chdir(tmp_path)
     names = {}
     for cell in NOTEBOOK["cells"]:
