@@ -2,9 +2,6 @@
 
 import json
 import math
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,7 +23,6 @@ from knowwhen.training.objective import Objective
 from knowwhen.training.sampled import Sample, Sampler, is_worth_it, negatives_for, sampled_cross_entropy
 
 E = 12
-ROOT = Path(__file__).parents[2]
 
 
 def everything(targets):
@@ -79,7 +75,7 @@ def test_an_entity_is_as_often_among_the_candidates_as_its_weight_says(negatives
     """Of a random batch of the epoch that holds the row itself, whose target is another entity."""
     targets = torch.tensor([0, 0, 0, 0, 1, 1, 2, 3, 3, 5, 5, 5])
     sampler, rivals = Sampler(targets, E, negatives), torch.zeros(E)
-    rng, rounds = np.random.default_rng(0), 20_000
+    rng, rounds = np.random.default_rng(0), 5_000
     torch.manual_seed(0)
     others = np.flatnonzero(targets.numpy() != 2)
     for _ in range(rounds):  # the row with target 2 is always in
@@ -87,7 +83,7 @@ def test_an_entity_is_as_often_among_the_candidates_as_its_weight_says(negatives
         rivals[sampler.draw(targets[torch.from_numpy(rows)]).columns] += 1
     rivals, wanted = rivals / rounds, 1 / sampler._weights(batch)
     rivals[2] = wanted[2] = 0
-    assert_close(rivals, wanted, atol=0.012, rtol=0)
+    assert_close(rivals, wanted, atol=0.02, rtol=0)
 
 
 @pytest.mark.parametrize("kind", ["product", "product with cells", "distance with cells"])
@@ -96,7 +92,7 @@ def test_the_sum_over_candidates_is_right_on_average(kind):
     generator = torch.Generator().manual_seed(1)
     scores = scores_of(kind, generator)
     targets = torch.tensor([2, 3, 3, 0, 9, 2, 1, 4])  # of the epoch; the first five rows are scored
-    sampler, rounds = Sampler(targets, E, 3), 1500
+    sampler, rounds = Sampler(targets, E, 3), 500
     full = scores.whole()
     wanted = (full.logsumexp(-1) - full[torch.arange(5), targets[:5]]).exp()
     torch.manual_seed(0)
@@ -107,7 +103,7 @@ def test_the_sum_over_candidates_is_right_on_average(kind):
             drawn = sampler.draw(torch.cat([targets[row : row + 1], targets[others]]))
             sample = Sample(drawn.columns, drawn.weights, drawn.positions[:1])
             found[row] += sampled_cross_entropy(_row(scores, row), targets[row : row + 1], sample).exp()
-    assert_close(found / rounds, wanted, rtol=0.06, atol=0)
+    assert_close(found / rounds, wanted, rtol=0.08, atol=0)
 
 
 def _row(scores, row):
@@ -242,10 +238,11 @@ def test_the_number_of_draws_goes_with_the_size_and_auto_takes_the_cheaper():
 
 
 @pytest.mark.slow
-def test_memory_does_not_grow_with_the_number_of_entities_times_the_batch():
+def test_memory_does_not_grow_with_the_number_of_entities_times_the_batch(forks):
     """Two million entities: tables and Adagrad's sums take 0.5 GB, a row of scores for each of a batch 8 GB."""
-    command = [sys.executable, "-m", "benchmarks.training", "--entities", "2000000", "--rank", "16", "--repeat", "1"]
-    done = subprocess.run([*command, "--sampling", "auto"], capture_output=True, text=True, check=True, cwd=ROOT)
-    found = json.loads(done.stdout)
+    options = ("--entities", "2000000", "--rank", "16", "--repeat", "1", "--sampling", "auto")
+    done = forks.run(*options, code="from benchmarks.training import main; main()")
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
     assert found["candidates"] < 4000
     assert found["peak_gigabytes"] < 2.5
