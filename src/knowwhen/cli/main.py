@@ -20,6 +20,7 @@ from knowwhen.cli import (
     export,
     fill,
     holds,
+    mcp,
     plot,
     reproduce,
     serve,
@@ -53,6 +54,7 @@ app.command()(plot.plot)
 app.command()(export.export)
 app.command()(reproduce.reproduce)
 app.command()(serve.serve)
+app.command()(mcp.mcp)
 
 TOGETHER = ("train", "evaluate", "ask")  # what several processes can do
 

@@ -103,6 +103,7 @@ def create_app(service: Service, rules: Rules | None = None) -> Guard:
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]
     report_errors(app)
     add_questions(app, doors)
+    add_facts(app, doors)
     add_names(app, doors)
     add_state(app, doors, metrics)
     add_page(app)
@@ -158,10 +159,24 @@ def add_questions(app: FastAPI, doors: Doors) -> None:
         """The scores and probabilities of several objects along time."""
         return await doors.one(service.timeline, asked)
 
+
+def add_facts(app: FastAPI, doors: Doors) -> None:
+    service = doors.service
+
     @app.post("/api/facts", tags=["facts"], responses=ok(given.Added))
     async def add(asked: ask_for.AddFacts) -> Response:
         """Add facts without training, on a server that takes them: the next question knows them."""
         return await doors.one(service.add, asked)
+
+    @app.get("/api/edges", tags=["facts"], responses=ok(given.Edges))
+    async def edges(asked: Annotated[ask_for.Edges, Query()]) -> Response:
+        """The facts of an entity as edges with `valid_at` and `invalid_at`, missing ones inferred and marked so."""
+        return await doors.one(service.edges, asked)
+
+    @app.post("/api/edges", tags=["facts"], responses=ok(given.Added))
+    async def add_edges(asked: ask_for.AddEdges) -> Response:
+        """Add edges, on a server that takes them."""
+        return await doors.one(service.add_edges, asked)
 
 
 def add_names(app: FastAPI, doors: Doors) -> None:

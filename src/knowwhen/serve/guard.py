@@ -31,7 +31,7 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
-GUARDED = ("/api/", "/metrics", "/openapi.json")  # what needs the key; the page itself holds no data
+GUARDED = ("/api/", "/mcp", "/metrics", "/openapi.json")  # what needs the key; the page itself holds no data
 CLIENTS = 10_000  # whose buckets are kept
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 CHARGE = "knowwhen.charge"  # in the scope: takes more tokens from the client's bucket

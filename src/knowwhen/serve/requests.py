@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 Text = Annotated[str, Field(max_length=2000)]
 Place = Annotated[
@@ -175,4 +175,35 @@ class AddFacts(Request):
         facts=[{"subject": "France", "predicate": "has prime minister", "object": "Michel Barnier", "begin": "2024"}]
     )
     facts: list[NewFact] = Field(min_length=1, description="All are added, or none.")
+    run: Run = None
+
+
+class NewEdge(BaseModel):
+    """A fact as memories of agents keep it; fields that it does not name are ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    source: Name = Field(validation_alias=AliasChoices("source", "source_node_uuid", "subject"))
+    name: Name = Field(validation_alias=AliasChoices("name", "relation", "predicate"), examples=["has prime minister"])
+    target: Name = Field(validation_alias=AliasChoices("target", "target_node_uuid", "object"))
+    valid_at: str | None = Field(default=None, max_length=100, description="A date or time; null: unknown.")
+    invalid_at: str | None = Field(default=None, max_length=100, description="A date or time; null: unknown, or valid.")
+
+    def fact(self) -> NewFact:
+        values = {"begin": self.valid_at, "end": self.invalid_at}
+        return NewFact(subject=self.source, predicate=self.name, object=self.target, **values)
+
+
+class AddEdges(Request):
+    model_config = example(
+        edges=[{"source": "France", "name": "has prime minister", "target": "Michel Barnier", "valid_at": "2024-09-05"}]
+    )
+    edges: list[NewEdge] = Field(min_length=1, description="All are added, or none.")
+    run: Run = None
+
+
+class Edges(Request):
+    entity: Name
+    time: Moment | None = Field(default=None, description="Only edges that may hold then, with their probability.")
+    limit: Top = 100
     run: Run = None

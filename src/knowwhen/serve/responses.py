@@ -79,6 +79,10 @@ class ManyAnswers(Shape):
     results: list[Answers | TimeAnswers]
 
 
+class FilledSpan(TimeSpan):
+    inferred: list[Literal["begin", "end"]] = Field(description="The ends that no fact tells.")
+
+
 class When(Shape):
     question: str = Field(examples=["France, has president, François Mitterrand"])
     begin: str | None = Field(examples=["1981"])
@@ -89,6 +93,7 @@ class When(Shape):
     end_range: tuple[str, str]
     inferred: list[Literal["begin", "end"]] = Field(description="Those that no fact tells.")
     times: list[str]
+    spans: list[FilledSpan] = Field(description="Where it is known to hold several times, all of them.")
     alternatives: list[TimeSpan]
     reasons: list[Fact]
     known: list[Dates]
@@ -184,6 +189,34 @@ class Entity(Shape):
     time: str | None
     total: int = Field(description="How many facts there are, also those that are not listed.")
     facts: list[EntityFact]
+
+
+class InferredDates(Shape):
+    valid_at: str | None
+    valid_range: tuple[str, str] | None = Field(description="Holds it with a probability of 80 %.")
+    invalid_at: str | None
+    invalid_range: tuple[str, str] | None
+    probability: float | None = Field(description="That these dates are right, given what is known.")
+    no_end: float = Field(description="The probability that the facts would tell no end.")
+
+
+class Edge(Shape):
+    source: str
+    name: str
+    target: str
+    source_label: str
+    name_label: str
+    target_label: str
+    valid_at: str | None = Field(description="As known.")
+    invalid_at: str | None
+    inferred: InferredDates | None = Field(description="Dates that no fact tells.")
+    holds: float | None = Field(description="The probability that it holds at the time that was asked for.")
+
+
+class Edges(Shape):
+    entity: str
+    time: str | None
+    edges: list[Edge]
 
 
 class Predicate(Shape):

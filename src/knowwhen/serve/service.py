@@ -6,15 +6,10 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
-import polars as pl
-
-from knowwhen.errors import BadFacts, BadRequest, KnowwhenError, NotFound, did_you_mean
+from knowwhen.errors import BadRequest, KnowwhenError, NotFound, did_you_mean
 from knowwhen.facts.dataset import Dataset
-from knowwhen.facts.formats.named import NamedDataset, ReadOptions, check_names_and_times
-from knowwhen.facts.formats.problems import Problems
 from knowwhen.facts.table import Ints
 from knowwhen.query import AsOf, EntityFacts, Holds, Neighbours, Question, TimelineScores, answer, read_question
 from knowwhen.query import When as WhenAnswer
@@ -22,11 +17,12 @@ from knowwhen.query.answers import Answers, TimeAnswers
 from knowwhen.query.ask import check_answerable
 from knowwhen.query.entities import Kind, entity_facts, fact_counts, find_names
 from knowwhen.serve import requests as ask_for
+from knowwhen.serve.adding import new_facts
+from knowwhen.serve.edges import EdgeMemory
 from knowwhen.serve.settings import ServeSettings
 from knowwhen.trained import TrainedModel
 
 Found = Answers | TimeAnswers
-PROBLEMS_SHOWN = 20
 
 
 class UnknownRun(NotFound):
@@ -259,6 +255,15 @@ class Service:
             "new_timestamps": len(after.dataset.timeline) - len(before.timeline),
         }
 
+    def edges(self, asked: ask_for.Edges) -> dict[str, Any]:
+        """The edges of an entity, with what is inferred of their dates."""
+        self._check("limit", asked.limit, self.settings.max_batch, "ask for fewer edges")
+        found = EdgeMemory(self.run(asked.run).trained).read(asked.entity, asked.time, limit=asked.limit)
+        return {"entity": asked.entity, "time": asked.time, "edges": [edge.to_dict() for edge in found]}
+
+    def add_edges(self, asked: ask_for.AddEdges) -> dict[str, Any]:
+        return self.add(ask_for.AddFacts(facts=[edge.fact() for edge in asked.edges], run=asked.run))
+
     def evaluation(self, asked: ask_for.Chosen, split: str = "test") -> dict[str, Any]:
         """Metrics with their protocol, calibration and time questions of a sample of a split; measured once."""
         served = self.run(asked.run)
@@ -289,26 +294,3 @@ class Service:
     def _check(self, what: str, given: int, most: int, remedy: str) -> None:
         if given > most:
             raise BadRequest(f"{what}: {given:,} given, at most {most:,} are allowed; {remedy}")
-
-
-def new_facts(dataset: Dataset, facts: Sequence[ask_for.NewFact]) -> Dataset:
-    """Facts as a dataset of their own; a name that is a label here stands for its key, others are new."""
-    entities, predicates = dataset.entities, dataset.predicates
-    rows = pl.DataFrame(
-        {
-            "subject": [entities.key_of(fact.subject) for fact in facts],
-            "predicate": [predicates.key_of(fact.predicate) for fact in facts],
-            "object": [entities.key_of(fact.object) for fact in facts],
-            "begin": [fact.begin or None for fact in facts],
-            "end": [fact.end or None for fact in facts],
-            "line": range(1, len(facts) + 1),
-        },
-        schema_overrides={"begin": pl.String, "end": pl.String, "line": pl.Int64},
-    )
-    problems = Problems(skip=True)
-    named = check_names_and_times(rows, Path("facts"), problems)
-    if problems.found:
-        bad, shown = len(problems.found), [str(problem) for problem in problems.found[:PROBLEMS_SHOWN]]
-        raise BadFacts(f"{bad} of {len(facts)} facts are none, so that nothing is added", shown)
-    options = ReadOptions(granularity=dataset.timeline.granularity, fractions=(0.0, 0.0))
-    return Dataset.of(NamedDataset({"": named}, "added"), options)
