@@ -31,11 +31,13 @@ def measure(model: kw.TrainedModel, repeat: int) -> dict[str, object]:
     data = model.dataset
     dated = data.test[~data.test.is_static]
     rows = [tuple(row.values()) for row in data.named(dated[: repeat + TOGETHER]).to_dicts()]
-    facts = [(s, p, o, begin or end) for s, p, o, begin, end in rows]
+    # Whether it holds is asked of the object of the next fact: most are not known, and have to be judged.
+    others = [row[2] for row in rows[1:] + rows[:1]]
+    facts = [(s, p, o, begin or end, other) for (s, p, o, begin, end), other in zip(rows, others, strict=True)]
     jobs: dict[str, Callable[[list[tuple[str, ...]]], object]] = {
-        "ask": lambda some: model.ask([(s, p, "?", t) for s, p, _, t in some]),
-        "when": lambda some: model.when([(s, p, o) for s, p, o, _ in some], infer_known=True),
-        "holds": lambda some: model.holds([(s, p, some[0][2], t) for s, p, _, t in some]),
+        "ask": lambda some: model.ask([(s, p, "?", t) for s, p, _, t, _ in some]),
+        "when": lambda some: model.when([(s, p, o) for s, p, o, _, _ in some], infer_known=True),
+        "holds": lambda some: model.holds([(s, p, other, t) for s, p, _, t, other in some]),
     }
     for job in jobs.values():
         job(facts[:1])  # builds the indexes

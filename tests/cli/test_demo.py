@@ -30,6 +30,9 @@ def test_the_facts_that_are_shown_are_ranked_first(done):
     assert span["begin"] <= "1995" and span["end"] >= "1981"
     assert "1981" <= times["best"] <= "1995"
     assert found["test"]["mrr"] > 0.5
+    when, holds = found["when"], found["holds"]
+    assert when["begin"] <= "1988" <= when["end"] and when["inferred"] == ["begin", "end"] and when["reasons"]
+    assert holds["beyond"] and holds["basis"] == "open" and 0.05 < holds["probability"] < 0.95
 
 
 @pytest.mark.slow
@@ -48,9 +51,9 @@ def test_what_is_typed_next_works(done, knowwhen):
     folder, _, shown = done
     typed = [shlex.split(line) for line in shown.out.splitlines() if line.startswith(("$ knowwhen", "  knowwhen"))]
     commands = [words[words.index("knowwhen") + 1 :] for words in typed]
-    assert len(commands) == 12
+    assert len(commands) == 14
     for words in commands:
-        if words[0] in ("ask", "plot"):
+        if words[0] in ("ask", "plot", "when", "holds"):
             assert knowwhen(*words, cwd=folder).returncode == 0, words
 
 

@@ -26,6 +26,8 @@ QUESTIONS = (
     ("France", "?", "Jacques Chirac", "1987"),
     ("France", "has president", "François Mitterrand", "?"),
 )
+DATED = ("France", "has president", "François Mitterrand")  # as if no fact told when
+STILL = ("France", "has president", "Emmanuel Macron", "2030")  # beyond the data
 FIGURE = ("France", "has president", "1980..2020", "french-presidents.svg")
 
 
@@ -35,7 +37,7 @@ def demo(
     ),
     as_json: Json = False,
 ) -> None:
-    """Learn who governed what, evaluate it, answer four questions and draw the presidents of France; takes a minute.
+    """Learn who governed what, evaluate it, answer six questions and draw the presidents of France; takes a minute.
 
     Example: knowwhen demo --run runs/demo
     """
@@ -60,13 +62,18 @@ def demo(
     for question in QUESTIONS:
         answers.append(trained.ask(*question, top=3))
         say(command("ask", run, *question, "--top", "3"), str(answers[-1]))
+    found = {"when": trained.when(*DATED, infer_known=True), "holds": trained.holds(*STILL)}
+    say(command("when", run, *DATED, "--infer"), str(found["when"]))
+    say(command("holds", run, *STILL), str(found["holds"]))
     subject, predicate, span, name = FIGURE
     plot(trained.timeline(subject, predicate, span=span), run / name)
     say(command("plot", run, "timeline", subject, predicate, "--span", span, "--out", run / name), f"out  {run / name}")
     say(next_steps(run))
     if as_json:
-        found = {"run": str(run), "seconds": seconds, "test": metrics.to_dict(), "out": str(run / name)}
-        print(json.dumps({**found, "answers": [one.to_dict() for one in answers]}, ensure_ascii=False))
+        values = {"run": str(run), "seconds": seconds, "test": metrics.to_dict(), "out": str(run / name)}
+        values |= {"answers": [one.to_dict() for one in answers]}
+        values |= {name: one.to_dict() for name, one in found.items()}
+        print(json.dumps(values, ensure_ascii=False))
 
 
 def keep_quiet(*lines: str) -> None:

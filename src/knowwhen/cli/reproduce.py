@@ -19,7 +19,7 @@ def reproduce(
     table: Annotated[
         str,
         typer.Argument(
-            help="params, table2, table3, table4, evidence, stddev, figure1, figure2, wikidata or sampling."
+            help="params, table2, table3, table4, evidence, stddev, figure1, figure2, wikidata, times or sampling."
         ),
     ] = "table2",
     dataset: Annotated[
