@@ -15,7 +15,7 @@ from knowwhen.facts.table import Facts
 from knowwhen.models import Background, TemporalModel
 from knowwhen.models.timestamps import sample_timestamps
 from knowwhen.training import correction, stages
-from knowwhen.training.correction import held_out, learn_correction
+from knowwhen.training.correction import HeldOut, held_out, learn_correction, learn_weights
 from knowwhen.training.session import Silent
 
 SMALL = {
@@ -148,7 +148,7 @@ def test_one_fact_that_nothing_is_known_of_teaches_nothing():
     """The only fact is left out of its own history."""
     data = kw.load("leaders")
     model = kw.train(replace(data, train=data.train[:1]), overrides={**SMALL, "correction.held_out": 0.0})
-    corrected = learn_correction(model.model, Background.of(model.dataset), data.train[:1], seed=0)
+    corrected = learn_correction(model.model, Background.of(model.dataset), np.array([True]), seed=0)
     assert not corrected.correction.out.weight.any() and corrected.correction.mean.isfinite().all()
     assert model.model.correction is None  # the model given stays as it is
 
@@ -174,7 +174,9 @@ def test_the_loss_is_that_of_all_answers(trained):
     some, known = data.train[:40], KnownFacts(data.train, model.sizes.predicates)
     with torch.no_grad(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(correction, "RIVALS", model.sizes.entities)
-        asked = correction._ask(without(model), model.correction, some, known, torch.Generator().manual_seed(0))
+        held = np.arange(len(data.train)) < 40
+        asked = HeldOut.of(model, Background.of(data), held, torch.Generator().manual_seed(0))
+        asked = correction._ask(without(model), model.correction, asked)
         found = correction._loss(model.correction, asked).item()
         facts = Facts.concatenate(some, some.reciprocal(model.sizes.predicates))
         times = sample_timestamps(facts, model.sizes, torch.Generator().manual_seed(0))
@@ -209,6 +211,47 @@ def test_added_facts_are_counted(trained, tmp_path):
 
 @pytest.mark.parametrize("evidence", [[], ["context"]])
 def test_there_must_be_something_to_correct(evidence, tmp_path):
-    with pytest.raises(BadRequest, match="held_out needs pair_history or predicate_history"):
+    with pytest.raises(BadRequest, match="held_out needs pair_history or path_history or predicate_history"):
         kw.train("leaders", run=tmp_path / "run", overrides={**SMALL, "model.evidence": evidence})
     assert not (tmp_path / "run").exists() or not any((tmp_path / "run").glob("*.toml"))
+
+
+@pytest.fixture(scope="module")
+def learned_apart(tmp_path_factory):
+    """Decomposition and evidence apart, a training fact leaving itself out alone."""
+    settings = {
+        **SMALL,
+        "model.evidence": ["pair_history", "path_history", "object_profile"],
+        "evidence.training": "apart",
+        "evidence.leave_out": "itself",
+        "evidence.learning_rate": 0.3,
+    }
+    told = Told()
+    model = kw.train("leaders", run=tmp_path_factory.mktemp("runs") / "run", overrides=settings, progress=told)
+    return model, told.lines
+
+
+def test_weights_of_the_decomposition_are_those_under_which_held_out_facts_are_most_probable(learned_apart):
+    model, data = learned_apart[0].model, learned_apart[0].dataset
+    held, background = held_out(len(data.train), 0.1, 0), Background.of(data)
+    learned = learn_weights(model, background, held, seed=0)
+    assert set(learned.weights.tolist()) <= set(torch.tensor(correction.WEIGHTS).tolist())
+    asked = HeldOut.of(model, background, held, torch.Generator().manual_seed(0))
+    s, p, o, t, rows = asked.columns(torch.device("cpu"))
+
+    def loss(weights):
+        with torch.no_grad():
+            scores = model.weighted(weights).objects(s, p, t, asked=rows).whole()
+            own = scores[torch.arange(len(s)), o]
+            scores[asked.others(torch.device("cpu"))] = -torch.inf
+            return (scores.logsumexp(-1) - own).mean().item()
+
+    everywhere = [loss(torch.full_like(learned.weights, weight)) for weight in correction.WEIGHTS]
+    assert loss(learned.weights) <= min(everywhere) + 1e-4
+
+
+def test_what_was_learned_on_held_out_facts_is_told_and_better_on_valid(learned_apart):
+    model, lines = learned_apart
+    assert lines[1].startswith("decomposition: weights ") and "valid MRR" in lines[1]
+    assert model.info()["best_valid_mrr"] >= max(record["valid"]["mrr"] for record in model.records)
+    assert model.evaluate("valid").mrr == pytest.approx(model.info()["best_valid_mrr"])

@@ -18,6 +18,8 @@ from knowwhen.facts.table import Facts
 from knowwhen.facts.timeline import Timeline
 from knowwhen.facts.vocabulary import Vocabulary
 from knowwhen.models.scores import Matrix
+from knowwhen.training import stages
+from knowwhen.training.correction import held_out
 from knowwhen.training.tensors import read_tensors, tensor_bytes
 
 SMALL = {
@@ -149,6 +151,108 @@ def test_with_shuffled_targets_nothing_leaks():
     for term in model.model.terms:
         real, invented = (term.score(s, p, x, t, rows).mean().item() for x in (o, made_up))
         assert real == pytest.approx(invented, abs=0.1), term.name
+
+
+APART = {
+    **PLANTED,
+    "model.evidence": ["pair_history", "path_history", "object_profile"],
+    "evidence.training": "apart",
+    "evidence.leave_out": "itself",
+    "evidence.learning_rate": 0.3,
+    "evidence.dropout": 0.0,
+}
+
+
+def grouped(group_of, seed=0):
+    """120 people, each of a club, and of a place that the club decides; `group_of` gives the place of a club.
+
+    The places of some are to be told from those of others of their club: no pair of them was ever seen.
+    """
+    draw = np.random.default_rng(seed)
+    people, years = np.arange(120), draw.integers(0, 50, 120)
+    club = people % 12
+    joined = Facts(people, np.zeros(120, np.int64), 120 + club, years, years)
+    lives = Facts(people, np.ones(120, np.int64), 132 + group_of(club, draw), years, years)
+    held = draw.permutation(120)[:40]
+    return Dataset(
+        "clubs",
+        Vocabulary("entity", pl.Series([f"e{i:03}" for i in range(144)])),
+        Vocabulary("predicate", pl.Series(["joined", "lives in"])),
+        Timeline(Granularity("year"), 1950 + np.arange(50)),
+        Facts.concatenate(joined, lives[np.setdiff1d(people, held)]),
+        lives[held[:20]],
+        lives[held[20:]],
+    )
+
+
+def test_what_entities_alike_do_is_found_and_what_has_nothing_to_do_with_it_is_not():
+    """Someone's place follows from those of others of the club; where places are drawn, nothing does."""
+    told = kw.train(grouped(lambda club, _: club), overrides={**APART, "training.epochs": 12})
+    assert object_mrr(told) > 0.9
+    reason = told.ask("e000", "lives in", "?", "1970", explain=True)[0].reasons.facts[0]
+    assert [fact.keys[1:] for fact in reason.path] == [("joined", "e120"), ("joined", "e120")]
+    assert reason.keys[1] == "lives in" and reason.path[1].keys[0] == reason.keys[0] != "e000"
+    assert reason.path[0].keys[0] == "e000"
+    drawn = kw.train(grouped(lambda club, draw: draw.integers(0, 12, 120)), overrides={**APART, "training.epochs": 12})
+    chance = np.mean(1 / np.arange(1, 13))
+    assert object_mrr(drawn) < 1.7 * chance
+
+
+@pytest.mark.parametrize("training", ["joint", "apart"])
+def test_with_shuffled_targets_nothing_leaks_where_a_fact_leaves_itself_out(training):
+    """Training must not find a trace of the asked fact: else it would learn more than chance from what is drawn."""
+    draw = np.random.default_rng(1)
+    data = planted([draw.integers(0, 40, 400), draw.integers(0, 40, 400)])
+    model = kw.train(data, overrides={**APART, "evidence.training": training, "model.rank": 1})
+    chance = np.mean(1 / np.arange(1, 41))
+    assert object_mrr(model) < 1.7 * chance
+    facts = model.dataset.train
+    s, p, o, t = (torch.tensor(column) for column in (facts.subject, facts.predicate, facts.object, facts.begin))
+    with torch.no_grad():
+        _, evidence = model.model.objects_apart(s, p, t, torch.arange(len(facts)))
+        loss = torch.nn.functional.cross_entropy(evidence.whole(), o)
+    assert loss > 0.95 * np.log(40)
+
+
+def test_a_training_fact_is_asked_for_by_its_row(monkeypatch):
+    """Also where some are held out; and other answers that are true at that time are no rivals."""
+    data, seen = planted([np.arange(400) % 40] * 2), []
+    twice = Facts(*(np.append(column, column[:1]) for _, column in data.train.columns()))
+    twice = Facts(twice.subject, twice.predicate, np.append(data.train.object, 44), twice.begin, twice.end)
+
+    class Spy(stages.Objective):
+        def terms(self, model, batch):
+            seen.append(batch)
+            return super().terms(model, batch)
+
+    monkeypatch.setattr(stages, "Objective", Spy)
+    settings = {**APART, "correction.held_out": 0.1, "training.epochs": 1}
+    kw.train(replace(data, train=twice), overrides=settings)
+    held = held_out(len(twice), 0.1, 0)
+    assert sorted(torch.cat([batch.asked for batch in seen]).tolist()) == sorted(2 * np.flatnonzero(~held).tolist())
+    others = []
+    for batch in seen:
+        p, P = batch.p, len(data.predicates)
+        asked = twice[batch.asked.numpy()]
+        assert (batch.s.numpy() == np.where(p >= P, asked.object, asked.subject)).all()
+        row, object = (ids.tolist() for ids in batch.others)
+        others += [(batch.s[i].item(), p[i].item(), batch.o[i].item(), x) for i, x in zip(row, object, strict=True)]
+    first = int(data.train.object[0])
+    assert {(0, 0, first, 44), (0, 0, 44, first)} & set(others)
+    assert all(o != x for _, _, o, x in others)
+
+
+def test_apart_is_saved_opened_and_resumed(tmp_path):
+    settings = {**APART, "training.epochs": 2, "training.batch_size": 1000, "validation.sample": 20}
+    whole = kw.train("leaders", run=tmp_path / "whole", overrides=settings)
+    assert whole.model.apart and whole.model.leave_out == "itself"
+    again = kw.open(tmp_path / "whole")
+    assert again.model.apart and [term.leave_out for term in again.model.terms] == ["itself"] * 3
+    assert again.evaluate("valid", sample=20).mrr == whole.evaluate("valid", sample=20).mrr
+    kw.train("leaders", run=tmp_path / "run", overrides={**settings, "training.epochs": 1})
+    resumed = kw.train(None, run=tmp_path / "run", resume=True, overrides={"training.epochs": 2})
+    for name, table in resumed.model.named_parameters():
+        assert_close(table, dict(whole.model.named_parameters())[name], rtol=0, atol=0)
 
 
 def test_bad_settings_begin_no_run(tmp_path):

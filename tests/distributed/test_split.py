@@ -8,7 +8,10 @@ from knowwhen.distributed.shard import Shard, splitting
 from knowwhen.errors import BadRequest
 from tests.distributed.working import SIZES, in_processes, losses, model_of
 
-EVIDENCE = {"model.name": "unioncomplex", "model.evidence": ("pair_history", "predicate_history", "context")}
+EVIDENCE = {
+    "model.name": "unioncomplex",
+    "model.evidence": ("pair_history", "path_history", "predicate_history", "context"),
+}
 SAMPLED = {"objective.sampling": "uniform", "objective.negatives": 3}
 KINDS = {
     "full": {"model.name": "tntcomplex", "objective.time_weight": 0.5, "training.averaging": 4},

@@ -1,7 +1,7 @@
 """Every kind of scores beside its naive definition, a number at a time: what tests of scores and of losses share."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from hypothesis import strategies as st
@@ -9,12 +9,14 @@ from torch import Tensor
 
 from knowwhen.models import Sizes
 from knowwhen.models.scores import (
+    Below,
     Cells,
     Computed,
     Distance,
     KeyedDistance,
     Matrix,
     ModulusDistance,
+    Nothing,
     Product,
     Scores,
     Sparse,
@@ -181,6 +183,24 @@ def sparse(dense: Callable[[Case, torch.Generator], Made]) -> Callable[[Case, to
     return make
 
 
+def scaled(case: Case, g: torch.Generator) -> Made:
+    made, weights = distance(2)(case, g), leaf(g, case.b)
+    return Made(made.scores.scaled(weights), lambda i, j: weights[i] * made.naive(i, j), [*made.leaves, weights])
+
+
+def below(case: Case, g: torch.Generator) -> Made:
+    """Zeros in the first rows."""
+    skipped = case.seed % case.b
+    made = product(replace(case, b=case.b - skipped), g)
+    naive = lambda i, j: 0 * made.naive(0, j) if i < skipped else made.naive(i - skipped, j)  # noqa: E731
+    return Made(Below(made.scores, skipped), naive, made.leaves)
+
+
+def nothing(case: Case, g: torch.Generator) -> Made:
+    value = leaf(g, 1)
+    return Made(Nothing(value, case.b, case.n), lambda i, j: value[0] * 0, [value])
+
+
 KINDS: dict[str, Callable[[Case, torch.Generator], Made]] = {
     "product": product,
     "product with constant": product_with_constant,
@@ -195,6 +215,9 @@ KINDS: dict[str, Callable[[Case, torch.Generator], Made]] = {
     "computed without columns": computed_without_columns,
     "matrix": matrix,
     "total": total,
+    "scaled": scaled,
+    "below": below,
+    "sparse on nothing": sparse(nothing),
     "sparse on product": sparse(product_with_constant),
     "sparse on distance": sparse(distance(2)),
     "sparse on timed product": sparse(timed_product),

@@ -33,7 +33,8 @@ def background(rows=ROWS):
 
 
 def corrected(name="tntcomplex", rows=ROWS, terms=tuple(EVIDENCE)):
-    evidence = {term: {"lags": (1, 3), "window": 0, "cap": 0} for term in terms}
+    every = {"lags": (1, 3), "window": 0, "cap": 0}
+    evidence = {term: {k: v for k, v in every.items() if k in EVIDENCE[term].Options.model_fields} for term in terms}
     model = build(Specification(name, SIZES, {"rank": 2}, evidence, corrected=True)).double().eval()
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
@@ -53,7 +54,7 @@ def naive(model, rows, s, p, o, t):
     terms, rows_of = model.terms, model.decomposition.entity_rows()
     parts = [model.decomposition.score(*query), *(term.score(*query, rows_of) for term in terms)]
     total = sum(parts)
-    if all(part == 0 for part, term in zip(parts[1:], terms, strict=True) if term.name != "context"):
+    if all(part == 0 for part, term in zip(parts[1:], terms, strict=True) if term.is_sparse):
         return total
     counts = Counts(facts_of(rows), 2, POSITIONS).of(*(np.array([i]) for i in (s, p, o, t)))[0]
     x = torch.cat([*parts, torch.tensor(np.log1p(counts))])

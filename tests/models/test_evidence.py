@@ -5,11 +5,13 @@ import math
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from knowwhen import chunks
+from knowwhen.distributed.shard import Shard, splitting
+from knowwhen.errors import BadRequest
 from knowwhen.facts.index.history import Lags
 from knowwhen.facts.table import OPEN, Facts
 from knowwhen.models import EVIDENCE, MODELS, Background, Sizes, Specification, build
@@ -30,14 +32,14 @@ def background(rows):
 
 
 def term_options(name, **options):
-    width = {"width": 3} if "width" in EVIDENCE[name].Options.model_fields else {}
-    return {"lags": LAGS.edges, "window": 0, "cap": 0, **width, **options}
+    every = {"lags": LAGS.edges, "window": 0, "cap": 0, "width": 3, "near": 0, "hub": 0, **options}
+    return {key: value for key, value in every.items() if key in EVIDENCE[name].Options.model_fields}
 
 
-def model_with(rows, name="tntcomplex", seed=0, window=0, cap=0, terms=tuple(EVIDENCE)):
+def model_with(rows, name="tntcomplex", seed=0, terms=tuple(EVIDENCE), spec=None, **options):
     generator = torch.Generator().manual_seed(seed)
-    evidence = {term: term_options(term, window=window, cap=cap) for term in terms}
-    model = build(Specification(name, SIZES, {"rank": 2}, evidence)).double().eval()
+    evidence = {term: term_options(term, **options) for term in terms}
+    model = build(Specification(name, SIZES, {"rank": 2}, evidence, **(spec or {}))).double().eval()
     with torch.no_grad():
         for table in model.parameters():
             table.copy_(torch.randn(table.shape, generator=generator, dtype=torch.float64))
@@ -71,14 +73,15 @@ def naive_others(term, rows):  # (E, 2P, E, T + 1)
     return W
 
 
-def naive_weights(term, rows):  # (E, 2P, E, T + 1)
-    """Σ exp⟨U[lag, p'], V[p]⟩ over the facts (s, p', o) that are not asked for."""
+def naive_weights(term, rows, without=None):  # (E, 2P, E, T + 1)
+    """Σ exp⟨U[lag, p'], V[p]⟩ over the facts (s, p', o) that are not asked for; or, by row, over all but one."""
     P, R = SIZES.predicates, 2 * SIZES.predicates
     W = torch.zeros(SIZES.entities, R, SIZES.entities, SIZES.timestamps + 1, dtype=torch.float64)
-    for s, p, o, begin, end in [*rows, *((o, p + P, s, b, e) for s, p, o, b, e in rows)]:
+    for s, p, o, begin, end in both_sides(rows, without if term.leave_out == "itself" else None):
         for asked, t in np.ndindex(R, SIZES.timestamps + 1):
             lag = lag_of(begin, end, t)
-            if lag in (0, LAGS.undated_fact) and (asked == p or (s == o and asked == (p + P) % R)):
+            may_be_asked = lag in (0, LAGS.undated_fact) and (asked == p or (s == o and asked == (p + P) % R))
+            if term.leave_out == "holding" and may_be_asked:
                 continue
             cell = torch.zeros_like(W)
             cell[s, asked, o, t] = 1
@@ -86,12 +89,88 @@ def naive_weights(term, rows):  # (E, 2P, E, T + 1)
     return W
 
 
-def naive_evidence(model, rows):  # (E, 2P, E, T + 1)
-    """The terms by their definitions: a log(1 + W / (e + c Σ_x W_x)), and ⟨m ⊙ Σ_x W_x u_x / (1 + Σ_x W_x), ū_o⟩."""
+def both_sides(rows, without=None):
+    """Facts in both directions; without the one of a row."""
+    rows = [row for i, row in enumerate(rows) if i != without]
+    return [*rows, *((o, p + SIZES.predicates, s, b, e) for s, p, o, b, e in rows)]
+
+
+def octave(count):
+    return min(int(math.log2(max(count, 1))), 11)
+
+
+def overlap_of(one, other):
+    """The class of the time between two spans: 0 where they overlap, then up to 1, 3, 6, 12 or more, 6 without time."""
+    if OPEN == one[3] == one[4] or OPEN == other[3] == other[4]:
+        return 6
+    begin = max(-math.inf if row[3] == OPEN else POSITIONS[row[3]] for row in (one, other))
+    end = min(math.inf if row[4] == OPEN else POSITIONS[row[4]] for row in (one, other))
+    return 0 if begin <= end else 1 + sum(begin - end > edge for edge in (1, 3, 6, 12))
+
+
+def naive_paths(term, rows, without=None):  # (E, 2P, E, T + 1)
+    """Σ w₁ w₂ over s –r– a –r– x –p– o, one path after the other."""
+    P, R = SIZES.predicates, 2 * SIZES.predicates
+    W = torch.zeros(SIZES.entities, R, SIZES.entities, SIZES.timestamps + 1, dtype=torch.float64)
+    facts = both_sides(rows, without)
+    first, last = (
+        {name: table.table() for name, table in half.items()} for half in (term.kernel.first, term.kernel.last)
+    )
+    for one in facts:
+        s, r, a = one[:3]
+        for back in [fact for fact in facts if fact[:2] == (a, (r + P) % R) and a != s and fact[2] != s]:
+            for end in [fact for fact in facts if fact[0] == back[2]]:
+                (x, p, o), degree = end[:3], sum(fact[:2] == back[:2] for fact in facts)
+                others = sum(fact[1] == p and fact[2] == o and fact[0] != s for fact in facts)
+                done = sum(fact[:2] == (x, p) for fact in facts)
+                for t in range(SIZES.timestamps + 1):
+                    lags = [lag_of(*fact[3:], t) for fact in (one, back, end)]
+                    log = first["link"][p, r] + first["lag"][p, lags[0]] + first["other_lag"][p, lags[1]]
+                    log = log + first["overlap"][p, overlap_of(one, back)] + first["degree"][p, octave(degree)]
+                    log = log + last["lag"][p, lags[2]] + last["facts"][p, octave(done)]
+                    cell = torch.zeros_like(W)
+                    cell[s, p, o, t] = 1
+                    W = W + cell * (log + last["popularity"][p, octave(others)]).exp()
+    return W
+
+
+def naive_profile(term, rows):  # (E, 2P, E, T + 1)
+    """B[since, until, holding, static] + N[octave] of the facts (x, p, o), x ≠ s; 0 where there are none."""
+    shape = (SIZES.entities, 2 * SIZES.predicates, SIZES.entities, SIZES.timestamps + 1)
+    table, counts = term.kernel.profile_table(), term.kernel.counts.table()
+    found = {}
+    for s, p, o, t in np.ndindex(*shape):
+        spans = [(b, e) for x, p_, o_, b, e in both_sides(rows) if (p_, o_) == (p, o) and x != s]
+        if not spans:
+            continue
+        static = sum(b == e == OPEN for b, e in spans)
+        lags = [lag_of(b, e, t) for b, e in spans if not b == e == OPEN]
+        before = [lag - 3 for lag in lags if 3 < lag < LAGS.undated_fact]  # steps 1, 2, 3
+        after, holding = [lag for lag in lags if 0 < lag <= 3], lags.count(0)
+        if t == SIZES.timestamps:
+            before, after, holding = [], [], static
+        since, until = min(before, default=0), min(after, default=0)
+        place = ((since * 4 + until) * 4 + min(holding, 3)) * 2 + (static > 0)
+        found[s, p, o, t] = table[p, place] + counts[p, octave(len(spans))]
+    values = torch.zeros(shape, dtype=torch.float64)
+    if not found:
+        return values
+    return values.index_put([torch.tensor(ids) for ids in zip(*found, strict=True)], torch.stack([*found.values()]))
+
+
+def naive_evidence(model, rows, without=None):  # (E, 2P, E, T + 1)
+    """The terms by their definitions: a log(1 + W / (e + c Σ_x W_x)), and ⟨m ⊙ Σ_x W_x u_x / (1 + Σ_x W_x), ū_o⟩.
+
+    Where decomposition and evidence are learned apart, what shifts queries counts w_p times.
+    """
     found = torch.zeros((), dtype=torch.float64)
+    weighed = {"predicate_history": lambda term, rows, _: naive_others(term, rows), "path_history": naive_paths}
     for name, term in model.evidence.items():
-        W = naive_others(term, rows) if name == "predicate_history" else naive_weights(term, rows)
-        if name in ("pair_history", "predicate_history"):
+        if name == "object_profile":
+            found = found + naive_profile(term, rows)
+            continue
+        W = weighed.get(name, naive_weights)(term, rows, without)
+        if name != "context":
             a, e, c = (x[:, None, None] for x in (term.strength, term.scale.exp(), term.share.exp()))
             found = found + a * torch.log1p(W / (e + c * W.sum(2, keepdim=True)))
             continue
@@ -99,8 +178,8 @@ def naive_evidence(model, rows):  # (E, 2P, E, T + 1)
         u, m = model.decomposition.entity_rows().detach(), term.turned
         if model.decomposition.has_complex_rows:
             u, m = as_complex(u), as_complex(m)
-        shares = shares.to(u.dtype)
-        found = found + torch.einsum("spxt,xr,pr,or->spot", shares, u, m, u.conj()).real
+        shares, weights = shares.to(u.dtype), 1.0 if model.weights is None else model.weights[:, None, None]
+        found = found + weights * torch.einsum("spxt,xr,pr,or->spot", shares, u, m, u.conj()).real
     return found
 
 
@@ -113,26 +192,47 @@ ROWS = st.lists(
 )
 
 
-@given(ROWS, st.sampled_from(sorted(MODELS)), st.integers(0, 99))
-def test_every_scorer_is_the_decomposition_plus_evidence(rows, name, seed):
-    model = model_with(rows, name, seed)
+SPECS = [{}, {"leave_out": "itself"}, {"leave_out": "itself", "apart": True}]
+
+
+@settings(max_examples=40)
+@given(ROWS, st.sampled_from(sorted(MODELS)), st.integers(0, 99), st.sampled_from(SPECS))
+def test_every_scorer_is_the_decomposition_plus_evidence(rows, name, seed, spec):
+    model = model_with(rows, name, seed, spec=spec)
     H = naive_evidence(model, rows).detach()
+    w = torch.ones(4, dtype=torch.float64) if model.weights is None else model.weights
     grid = [torch.from_numpy(ids.ravel()) for ids in np.indices(H.shape[:2] + H.shape[3:])]  # every (s, p, t)
     s, p, t = grid
     alone = model.decomposition
-    assert_close(model.objects(s, p, t).whole(), alone.objects(s, p, t).whole() + H[s, p, :, t])
+    assert_close(model.objects(s, p, t).whole(), alone.objects(s, p, t).whole() * w[p, None] + H[s, p, :, t])
     s, p, o, t = (torch.from_numpy(ids.ravel()) for ids in np.indices(H.shape))
-    assert_close(model.score(s, p, o, t), alone.score(s, p, o, t) + H[s, p, o, t])
+    assert_close(model.score(s, p, o, t), alone.score(s, p, o, t) * w[p] + H[s, p, o, t])
     s, o, t = (torch.from_numpy(ids.ravel()) for ids in np.indices(H.shape[1:]))
     s, o, t = s % 4, o, t
-    assert_close(model.predicates(s, o, t).whole(), alone.predicates(s, o, t).whole() + H[s, :, o, t])
+    assert_close(model.predicates(s, o, t).whole(), alone.predicates(s, o, t).whole() * w + H[s, :, o, t])
     s, p, o = (torch.from_numpy(ids.ravel()) for ids in np.indices(H.shape[:3]))
-    assert_close(model.times(s, p, o).whole(), alone.times(s, p, o).whole() + H[s, p, o, : SIZES.timestamps])
+    expected = alone.times(s, p, o).whole() * w[p, None] + H[s, p, o, : SIZES.timestamps]
+    assert_close(model.times(s, p, o).whole(), expected)
 
 
-@given(ROWS, st.sampled_from([0, 1, 2]), st.sampled_from([0, 1, 3]))
-def test_scorers_agree_within_windows_and_caps(rows, window, cap):
-    model = model_with(rows, window=window, cap=cap)
+@settings(max_examples=25)
+@given(ROWS.filter(len), st.integers(0, 99), st.booleans())
+def test_an_asked_fact_is_left_out_as_if_it_were_not_there(rows, seed, apart):
+    """By its row, from both sides, of every weight and every count; all other facts stay."""
+    model = model_with(rows, seed=seed, spec={"leave_out": "itself", "apart": apart})
+    asked, t = seed % len(rows), torch.arange(SIZES.timestamps + 1)
+    subject, predicate, object = rows[asked][:3]
+    for ids in ((subject, predicate), (object, predicate + SIZES.predicates)):
+        s, p = (torch.full_like(t, i) for i in ids)
+        alone = model.decomposition.objects(s, p, t).whole() * (model.weights[p, None] if apart else 1)
+        with_itself_left_out = model.objects(s, p, t, asked=torch.full_like(t, asked)).whole() - alone
+        assert_close(with_itself_left_out, naive_evidence(model, rows, asked)[s, p, :, t].detach())
+
+
+@settings(max_examples=40)
+@given(ROWS, st.sampled_from([0, 1, 2]), st.sampled_from([0, 1, 3]), st.sampled_from([0, 1, 2]))
+def test_scorers_agree_within_windows_and_caps(rows, window, cap, near):
+    model = model_with(rows, window=window, cap=cap, near=near, hub=near)
     s, p, t = (torch.from_numpy(ids.ravel()) for ids in np.indices((4, 4, 5)))
     X = model.objects(s, p, t).whole()
     for o in range(4):
@@ -246,3 +346,13 @@ def test_a_product_and_a_shift_of_its_query_stay_one_product():
         for name in ("tntcomplex", "cp", "rgcn", "transe")
     }
     assert kinds == {"tntcomplex": "Product", "cp": "Product", "rgcn": "Total", "transe": "Total"}
+
+
+@pytest.mark.parametrize(
+    ("terms", "spec"),
+    [(["object_profile"], {}), (["path_history"], {"apart": True}), (["pair_history"], {"leave_out": "itself"})],
+)
+def test_what_several_processes_cannot_share_is_refused(terms, spec):
+    evidence = {term: term_options(term) for term in terms}
+    with splitting(Shard(0, 2)), pytest.raises(BadRequest, match="several processes cannot share a model with"):
+        build(Specification("tntcomplex", SIZES, {"rank": 2}, evidence, **spec))

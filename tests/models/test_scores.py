@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from knowwhen.models import scores as module
-from knowwhen.models.scores import Computed, Keyed, Matrix, Product, Scores, Sparse
+from knowwhen.models.scores import Computed, Keyed, Listed, Matrix, Nothing, Product, Scores, Sparse
 from tests.models.kinds_of_scores import KINDS, Case, cases, gradients, naive_gradients
 
 
 def test_every_kind_is_tested():
     every = {kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, Scores)}
     tested = {type(Case(kind, 2, 2, 2, 0).made().scores) for kind in KINDS}
-    assert tested == every - {Scores, Keyed}, "write a new kind's definition in kinds_of_scores.py"
+    assert tested == every - {Scores, Keyed, Listed, Nothing}, "write a new kind's definition in kinds_of_scores.py"
 
 
 @st.composite
@@ -140,3 +140,11 @@ def test_a_matrix_stays_as_it_was_given():
     Matrix(X).at(slice(0, 4)).zero_()
     Matrix(X).at(torch.tensor([1])).zero_()
     assert X.abs().sum() > 0
+
+
+@pytest.mark.parametrize("kind", ["product", "product with constant", "distance 2"])
+def test_a_scaled_product_stays_a_product_for_which_there_are_fast_kernels(kind):
+    made, weights = Case(kind, 3, 4, 2, 0).made(), torch.tensor([2.0, 0.0, -1.0], dtype=torch.float64)
+    scaled = made.scores.scaled(weights)
+    assert isinstance(scaled, Product) == kind.startswith("product")
+    assert_close(scaled.whole(), made.whole * weights[:, None])

@@ -44,7 +44,8 @@ def explained(
     world, rows=FACTS, name="tntcomplex", *, undated_row=False, seed=0, cap=0, terms=tuple(EVIDENCE), corrected=False
 ):
     """A model with evidence whose scores are random, and its data."""
-    options = {term: {"lags": (1, 3), "window": 0, "cap": cap or 0} for term in terms}
+    every = {"lags": (1, 3), "window": 0, "cap": cap or 0}
+    options = {term: {k: v for k, v in every.items() if k in EVIDENCE[term].Options.model_fields} for term in terms}
     data = world.dataset(train=rows)
     model = world.model(name, undated_row, seed, evidence=options, corrected=corrected)
     generator = torch.Generator().manual_seed(seed)
@@ -251,7 +252,7 @@ def test_reasons_are_in_json_only_where_they_were_asked_for(world, question):
     for holder in holders:
         reasons = holder.pop("reasons")
         assert set(reasons) == {"decomposition", "facts", "others", "correction", "time", "note"}
-        names = {"subject", "predicate", "object", "keys", "begin", "end", "lag", "value"}
+        names = {"subject", "predicate", "object", "keys", "begin", "end", "lag", "value", "path"}
         assert all(set(fact) == names for fact in reasons["facts"])
         if question is not WHEN:
             total = reasons["decomposition"] + sum(fact["value"] for fact in reasons["facts"]) + reasons["others"]

@@ -10,6 +10,7 @@ from knowwhen.facts.table import Facts
 from knowwhen.models import EVIDENCE, Background, Sizes, Specification, build
 from knowwhen.training.config import read_config
 from knowwhen.training.objective import Batch, Objective, total
+from knowwhen.training.optimizers import optimizer_for
 from knowwhen.training.regularizers import omega3, smoothness
 
 
@@ -74,3 +75,49 @@ def test_dropout_learns_the_first_facts_of_a_batch_without_evidence():
     together = model.objects(b.s, b.p, b.t).whole()
     assert not torch.isclose(alone, together).all(1)[:2].all()  # there is evidence to drop
     assert_close(objective.object_loss(model, b), cross_entropy(torch.cat([alone[:2], together[2:]]), b.o))
+
+
+def apart():
+    """Decomposition and evidence that are learned apart, each batch's facts being rows of train."""
+    rows = np.array([(i, p, 4 + p, i, i) for i in range(4) for p in range(2)])  # all share both neighbours
+    overrides = {"regularizer.embedding": "none", "regularizer.time_weight": 0.0}
+    model, _, objective = case(**overrides)
+    terms = {term: {"lags": (1, 3)} for term in EVIDENCE}
+    spec = Specification("tntcomplex", Sizes(6, 2, 4), {"rank": 3}, terms, apart=True, leave_out="itself")
+    model = build(spec).double().initialise(torch.Generator().manual_seed(0))
+    model.recall(Background(Facts(*rows.T.copy()), np.arange(4), np.zeros((4, 3))))
+    s, p, o, t, _ = (torch.tensor(column) for column in rows.T)
+    others = torch.tensor([0, 0, 3]), torch.tensor([5, 2, 1])
+    return model, Batch(s, p, o, t, torch.ones(8, dtype=torch.bool), torch.arange(8), others), objective
+
+
+def test_apart_each_half_has_its_own_loss_and_other_answers_are_no_rivals_of_evidence():
+    model, b, objective = apart()
+    decomposition, evidence = (x.whole() for x in model.objects_apart(b.s, b.p, b.t, b.asked))
+    evidence[b.others] = -torch.inf
+    terms = objective.terms(model, b)
+    assert set(terms) == {"objects", "evidence"}
+    assert_close(terms["objects"], cross_entropy(decomposition, b.o))
+    assert_close(terms["evidence"], cross_entropy(evidence, b.o))
+    terms["evidence"].backward()
+    assert all(table.grad is None for table in model.decomposition.parameters())
+    assert any(table.grad.any() for table in model.evidence["path_history"].parameters())
+
+
+def test_the_halves_add_up_to_the_model_with_weights():
+    model, b, _ = apart()
+    decomposition, evidence = (x.whole() for x in model.objects_apart(b.s, b.p, b.t, None))
+    weights = torch.tensor([0.1, 0.5, 0.0, 2.0], dtype=torch.float64)
+    assert_close(model.weighted(weights).objects(b.s, b.p, b.t).whole(), weights[b.p, None] * decomposition + evidence)
+
+
+def test_evidence_may_have_a_learning_rate_of_its_own():
+    model, _, _ = apart()
+    settings = {"model.evidence": list(EVIDENCE), "evidence.learning_rate": 0.3, "training.learning_rate": 0.1}
+    groups = optimizer_for(model, read_config(None, settings)).param_groups
+    rates = {id(table): group["lr"] for group in groups for table in group["params"]}
+    assert {name: rates[id(x)] for name, x in model.named_parameters()} == {
+        name: 0.3 if name.startswith("evidence.") else 0.1 for name, _ in model.named_parameters()
+    }
+    groups = optimizer_for(model, read_config(None, {**settings, "evidence.learning_rate": 0.0})).param_groups
+    assert [group["lr"] for group in groups] == [0.1]

@@ -11,6 +11,7 @@ import torch
 from knowwhen.distributed.shard import current, splitting
 from knowwhen.errors import BadRequest, did_you_mean
 from knowwhen.models.composition import TemporalModel
+from knowwhen.models.evidence.base import LeaveOut
 from knowwhen.models.registry import EVIDENCE, code_of, is_known, model_named
 from knowwhen.models.sizes import Sizes
 from knowwhen.models.splitting import is_split
@@ -26,6 +27,8 @@ class Specification:
     options: Mapping[str, Any] = field(default_factory=dict)
     evidence: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # options by term
     corrected: bool = False
+    apart: bool = False  # decomposition and evidence are learned apart
+    leave_out: LeaveOut = "holding"
     code: str = ""  # 'module:Class' of a model that is not of the package
 
     @classmethod
@@ -36,6 +39,8 @@ class Specification:
             model.decomposition.options.model_dump(mode="json"),
             {term.name: term.options.model_dump(mode="json") for term in model.terms},
             model.correction is not None,
+            model.apart,
+            model.leave_out,
             code_of(type(model.decomposition)),
         )
 
@@ -68,7 +73,7 @@ def build(spec: Specification, *, allow_import: bool = False) -> TemporalModel:
         term = term_named(name)
         rows = decomposition.entity_rows()
         evidence[name] = term(spec.sizes, rows.shape[1], decomposition.has_complex_rows, term.Options(**options))
-    return TemporalModel(decomposition, evidence, spec.corrected)
+    return TemporalModel(decomposition, evidence, spec.corrected, apart=spec.apart, leave_out=spec.leave_out)
 
 
 def check_splits(model: type[Any], sizes: Sizes, options: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
@@ -15,28 +15,51 @@ from torch.nn.functional import pad
 from knowwhen import chunks
 from knowwhen.distributed.collectives import add_up
 from knowwhen.distributed.shard import Shard
+from knowwhen.errors import BadRequest
 from knowwhen.facts.index.ranges import numbered
 from knowwhen.models.base import Decomposition, Factor
 from knowwhen.models.correction import Correction
-from knowwhen.models.evidence.base import EvidenceTerm
-from knowwhen.models.scores import Cells, Matrix, Product, Scores, Sparse
+from knowwhen.models.evidence.base import EvidenceTerm, LeaveOut
+from knowwhen.models.scores import Below, Cells, Matrix, Nothing, Product, Scores, Sparse
 from knowwhen.models.sizes import Background, Sizes
 from knowwhen.models.splitting import shared_cells, split_scores
 from knowwhen.models.tables import Table, tables_of
 
 CORRECTED = 1 << 18  # answers that are corrected at once
+SPLIT_TERMS = {"context", "pair_history", "path_history", "predicate_history"}  # that several processes can share
+INITIAL_WEIGHT = 0.2  # of a decomposition that is learned apart
 
 
 class TemporalModel(nn.Module):
-    """X[s, p, o, t] of a decomposition, of evidence terms, and of a correction where evidence scores the object."""
+    """X[s, p, o, t] of a decomposition, of evidence terms, and of a correction where evidence scores the object.
+
+    Learned `apart`, decomposition and evidence have each a loss of their own, and the decomposition, with what shifts
+    its queries, counts w_p times in their sum.
+    """
 
     def __init__(
-        self, decomposition: Decomposition, evidence: Mapping[str, EvidenceTerm] | None = None, corrected: bool = False
+        self,
+        decomposition: Decomposition,
+        evidence: Mapping[str, EvidenceTerm] | None = None,
+        corrected: bool = False,
+        *,
+        apart: bool = False,
+        leave_out: LeaveOut = "holding",
     ) -> None:
         super().__init__()
         self.decomposition = decomposition
         self.evidence = nn.ModuleDict(dict(evidence or {}))
-        self.correction = Correction(self.sizes, len(self.evidence)) if corrected else None
+        self.leave_out: LeaveOut = leave_out
+        if self.shard is not None and (apart or leave_out == "itself" or not set(self.evidence) <= SPLIT_TERMS):
+            raise BadRequest(
+                'several processes cannot share a model with object_profile, evidence.training="apart" or '
+                'evidence.leave_out="itself"; train it in one process'
+            )
+        for term in self.terms:
+            term.leave_out = leave_out
+        weights = torch.full((2 * self.sizes.predicates,), INITIAL_WEIGHT)
+        self.weights = nn.Parameter(weights, requires_grad=False) if apart else None  # w
+        self.correction = Correction(self.sizes, len(self.evidence), leave_out) if corrected else None
 
     @property
     def name(self) -> str:
@@ -65,9 +88,35 @@ class TemporalModel(nn.Module):
         return self.decomposition.shard
 
     @property
+    def apart(self) -> bool:
+        """Whether decomposition and evidence are learned apart."""
+        return self.weights is not None
+
+    @property
     def sparse_parts(self) -> list[int]:
         """Which of the parts (decomposition, then terms) are terms that score single objects."""
         return [1 + i for i, term in enumerate(self.terms) if term.is_sparse]
+
+    def corrected(self) -> TemporalModel:
+        """The same decomposition and evidence, with a correction that is yet to be learned."""
+        return self._with(corrected=True)
+
+    @torch.no_grad()
+    def weighted(self, weights: Tensor) -> TemporalModel:
+        """The same decomposition and evidence, with other weights (2P,) of the decomposition."""
+        found = self._with(corrected=False)
+        assert found.weights is not None, "learned apart"
+        found.weights.copy_(weights)
+        return found
+
+    def _with(self, corrected: bool) -> TemporalModel:
+        evidence = dict(zip(self.evidence, self.terms, strict=True))
+        found = TemporalModel(self.decomposition, evidence, corrected, apart=self.apart, leave_out=self.leave_out).to(
+            next(self.parameters())
+        )
+        if found.weights is not None and self.weights is not None:
+            found.weights.data.copy_(self.weights)
+        return found.train(self.training)
 
     def initialise(self, generator: torch.Generator) -> TemporalModel:
         """Draws all parameters but the correction's; returns the model."""
@@ -111,8 +160,17 @@ class TemporalModel(nn.Module):
     def parts(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor) -> Tensor:  # (b, 1 + terms)
         """What the decomposition says, and then each evidence term."""
         rows = self.decomposition.entity_rows() if self.terms else s
-        terms = (term.score(s, p, o, t, rows) for term in self.terms)
-        return torch.stack([self.decomposition.score(s, p, o, t), *terms], dim=-1)
+        found = torch.stack(
+            [self.decomposition.score(s, p, o, t), *(term.score(s, p, o, t, rows) for term in self.terms)], dim=-1
+        )
+        return found if self.weights is None else found * self.part_weights(p)
+
+    def part_weights(self, p: Tensor) -> Tensor:  # (b, 1 + terms)
+        """How often each part counts in the sum: w_p or once."""
+        every = torch.ones(len(p), 1 + len(self.terms), dtype=next(self.parameters()).dtype, device=p.device)
+        if self.weights is not None:
+            every[:, [0, *(1 + i for i, term in enumerate(self.terms) if term.shifts)]] = self.weights[p][:, None]
+        return every
 
     def corrections(self, parts: Tensor, s: Tensor, p: Tensor, o: Tensor, t: Tensor) -> Tensor:  # (b,)
         """What the correction adds to parts; nothing where no term scores the object itself."""
@@ -126,22 +184,48 @@ class TemporalModel(nn.Module):
             values.append(self.correction(self.correction.inputs(parts[rows], *(x[rows] for x in (s, p, o, t)))))
         return found.index_put((some,), torch.cat(values))
 
-    def objects(self, s: Tensor, p: Tensor, t: Tensor, *, skipped: int = 0) -> Scores:  # (b, E)
-        """X[s, p, :, t]; evidence is skipped for the first `skipped` questions."""
-        return self.object_scores(self.object_parts(s, p, t, skipped), s, p, t)
+    def objects(
+        self, s: Tensor, p: Tensor, t: Tensor, *, skipped: int = 0, asked: Tensor | None = None
+    ) -> Scores:  # (b, E)
+        """X[s, p, :, t]; evidence is skipped for the first `skipped` questions.
 
-    def object_parts(self, s: Tensor, p: Tensor, t: Tensor, skipped: int = 0) -> ObjectParts:
+        `asked` (b,) are the rows in train of the facts that are asked for, to be left out of their own evidence.
+        """
+        return self.object_scores(self.object_parts(s, p, t, skipped, asked), s, p, t)
+
+    def object_parts(
+        self, s: Tensor, p: Tensor, t: Tensor, skipped: int = 0, asked: Tensor | None = None
+    ) -> ObjectParts:
         """What decomposition and evidence say of all objects, each for itself."""
-        rows = self.decomposition.entity_rows() if self.terms else s
-        found = [self._said(term, s[skipped:], p[skipped:], t[skipped:], rows) for term in self.terms]
-        return ObjectParts(self.decomposition.objects(s, p, t), [_below(one, skipped) for one in found])
+        found = [_below(one, skipped) for one in self._said(s[skipped:], p[skipped:], t[skipped:], asked)]
+        decomposition = self.decomposition.objects(s, p, t)
+        if self.weights is None:
+            return ObjectParts(decomposition, found)
+        weights = self.weights[p]
+        shifts = zip(self.terms, found, strict=True)
+        found = [one.scaled(weights) if term.shifts and isinstance(one, Scores) else one for term, one in shifts]
+        return ObjectParts(decomposition.scaled(weights), found)
 
-    def _said(self, term: EvidenceTerm, s: Tensor, p: Tensor, t: Tensor, rows: Tensor) -> Cells | Product:
+    def _said(self, s: Tensor, p: Tensor, t: Tensor, asked: Tensor | None) -> list[Cells | Product | Sparse]:
+        rows = self.decomposition.entity_rows() if self.terms else s
+        return [self._of_term(term, s, p, t, rows, asked) for term in self.terms]
+
+    def objects_apart(self, s: Tensor, p: Tensor, t: Tensor, asked: Tensor | None) -> tuple[Scores, Scores]:
+        """X[s, p, :, t] of the decomposition, with what shifts its queries, and of all other evidence."""
+        said = list(zip(self.terms, self._said(s, p, t, asked), strict=True))
+        shifts = [found for term, found in said if term.shifts and isinstance(found, Scores)]
+        nothing = Nothing(next(self.parameters()), len(s), self.sizes.entities)
+        evidence = ObjectParts(nothing, [found for term, found in said if not term.shifts])
+        return reduce(add, shifts, self.decomposition.objects(s, p, t)), evidence.scores()
+
+    def _of_term(
+        self, term: EvidenceTerm, s: Tensor, p: Tensor, t: Tensor, rows: Tensor, asked: Tensor | None
+    ) -> Cells | Product | Sparse:
         if self.shard is None or not term.is_sparse:
-            return term.objects(s, p, t, rows)
+            return term.objects(s, p, t, rows, asked)
 
         def gather(part: slice) -> Cells:
-            found = term.objects(s[part], p[part], t[part], rows)
+            found = term.objects(s[part], p[part], t[part], rows, None if asked is None else asked[part])
             assert isinstance(found, Cells)
             return found
 
@@ -149,17 +233,16 @@ class TemporalModel(nn.Module):
 
     def object_scores(self, parts: ObjectParts, s: Tensor, p: Tensor, t: Tensor) -> Scores:
         """The sum of parts, corrected."""
-        dense, cells = parts.total(), None
-        if self.correction is not None:
+        if self.correction is None:
+            scores = parts.scores()
+        else:
             rows, objects, values = parts.spoken(self.sparse_parts)
             named = objects if self.shard is None else self.shard.ids(objects)
             corrections = self.corrections(values, s[rows], p[rows], named, t[rows])
-            cells = Cells(rows, objects, values[:, self.sparse_parts].sum(-1) + corrections)
-        elif parts.sparse:
-            cells = Cells(*(torch.cat(columns) for columns in zip(*parts.sparse, strict=True)))
-        if self.shard is not None:
-            return split_scores(dense, cells, self.shard, self.sizes.entities)
-        return dense if cells is None else Sparse(dense, cells)
+            scores = parts.scores(Cells(rows, objects, corrections))
+        if self.shard is None:
+            return scores
+        return split_scores(*scores.split(), self.shard, self.sizes.entities)
 
     def times(self, s: Tensor, p: Tensor, o: Tensor) -> Scores:  # (b, T)
         """X[s, p, o, :] along the time axis."""
@@ -167,10 +250,12 @@ class TemporalModel(nn.Module):
         if not self.terms:
             return scores
         rows, T = self.decomposition.entity_rows(), self.sizes.timestamps
-        terms = [term.times(s, p, o, rows) for term in self.terms]
+        found = [scores.whole(), *(term.times(s, p, o, rows) for term in self.terms)]
+        if self.weights is not None:
+            found = [part * w[:, None] for part, w in zip(found, self.part_weights(p).unbind(-1), strict=True)]
         each = [column.repeat_interleave(T) for column in (s, p, o)]
         t = torch.arange(T, device=s.device).repeat(len(s))
-        return self._matrix([scores.whole(), *terms], each[0], each[1], each[2], t)
+        return self._matrix(found, each[0], each[1], each[2], t)
 
     def predicates(self, s: Tensor, o: Tensor, t: Tensor) -> Scores:  # (b, 2P)
         """X[s, :, o, t], inverse predicates last."""
@@ -178,10 +263,12 @@ class TemporalModel(nn.Module):
         if not self.terms:
             return scores
         rows, R = self.decomposition.entity_rows(), 2 * self.sizes.predicates
-        terms = [term.predicates(s, o, t, rows) for term in self.terms]
+        found = [scores.whole(), *(term.predicates(s, o, t, rows) for term in self.terms)]
+        every = torch.arange(R, device=s.device)
+        if self.weights is not None:
+            found = [part * w for part, w in zip(found, self.part_weights(every).unbind(-1), strict=True)]
         each = [column.repeat_interleave(R) for column in (s, o, t)]
-        p = torch.arange(R, device=s.device).repeat(len(s))
-        return self._matrix([scores.whole(), *terms], each[0], p, each[1], each[2])
+        return self._matrix(found, each[0], every.repeat(len(s)), each[1], each[2])
 
     def _matrix(self, parts: list[Tensor], s: Tensor, p: Tensor, o: Tensor, t: Tensor) -> Scores:
         """The corrected sum of parts (b, n); ids are those of the cells, row by row."""
@@ -206,15 +293,16 @@ class ObjectParts:
     """The scores of all objects by where they come from; the query and the context behind them are made once."""
 
     decomposition: Scores
-    terms: list[Cells | Scores]
+    terms: Sequence[Cells | Scores]
 
-    @property
-    def dense(self) -> list[Scores]:
-        return [term for term in self.terms if isinstance(term, Scores)]
-
-    def total(self) -> Scores:
-        """All that is dense."""
-        return reduce(add, self.dense, self.decomposition)
+    def scores(self, *more: Cells) -> Scores:
+        """The sum of all, and more cells."""
+        split = [(None, term) if isinstance(term, Cells) else term.split() for term in self.terms]
+        dense = reduce(add, [one for one, _ in split if one is not None], self.decomposition)
+        cells = [one for _, one in split if one is not None] + list(more)
+        if not cells:
+            return dense
+        return Sparse(dense, Cells(*(torch.cat(columns) for columns in zip(*cells, strict=True))))
 
     @property
     def sparse(self) -> list[Cells]:
@@ -238,10 +326,12 @@ class ObjectParts:
         return rows[some], objects[some], parts[some]
 
 
-def _below(found: Cells | Product, skipped: int) -> Cells | Scores:
+def _below(found: Cells | Product | Sparse, skipped: int) -> Cells | Scores:
     """The same, `skipped` rows further down."""
     if not skipped:
         return found
+    if isinstance(found, Product):
+        return Product(pad(found.query, (0, 0, skipped, 0)), found.table)
     if isinstance(found, Cells):
         return Cells(found.rows + skipped, found.columns, found.values)
-    return Product(pad(found.query, (0, 0, skipped, 0)), found.table)
+    return Sparse(Below(found.dense, skipped), Cells(found.added.rows + skipped, *found.added[1:]))

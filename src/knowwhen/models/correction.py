@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from knowwhen.facts.index.counts import COUNTED, Counts
+from knowwhen.models.evidence.base import LeaveOut
 from knowwhen.models.sizes import Background, Sizes
 
 WIDTH = 128
@@ -20,10 +21,10 @@ class Correction(nn.Module):
     learned on facts that the others did not learn from: what they learned from they know too well.
     """
 
-    def __init__(self, sizes: Sizes, terms: int) -> None:
+    def __init__(self, sizes: Sizes, terms: int, leave_out: LeaveOut = "holding") -> None:
         """`terms` is the number of evidence terms."""
         super().__init__()
-        self.sizes = sizes
+        self.sizes, self.leave_out = sizes, leave_out
         inputs = 1 + terms + len(COUNTED)
         self.hidden, self.out = nn.Linear(inputs, WIDTH), nn.Linear(WIDTH, 1, bias=False)
         self.mean, self.deviation = (
@@ -51,9 +52,16 @@ class Correction(nn.Module):
             self._counts = Counts(facts, self.sizes.predicates, positions)
         return self._counts
 
-    def inputs(self, parts: Tensor, s: Tensor, p: Tensor, o: Tensor, t: Tensor) -> Tensor:  # (n, 1 + terms + COUNTED)
-        """What is known of answers, `parts` (n, 1 + terms) being what decomposition and evidence say."""
-        counts = self.counts.of(*(ids.cpu().numpy() for ids in (s, p, o, t)))
+    def inputs(  # (n, 1 + terms + COUNTED)
+        self, parts: Tensor, s: Tensor, p: Tensor, o: Tensor, t: Tensor, right: Tensor | None = None
+    ) -> Tensor:
+        """What is known of answers, `parts` (n, 1 + terms) being what decomposition and evidence say.
+
+        `right` (n,) are the right answers where training facts are asked for, which do not count themselves.
+        """
+        answers = None if right is None else right.cpu().numpy()
+        ids = (ids.cpu().numpy() for ids in (s, p, o, t))
+        counts = self.counts.of(*ids, itself=self.leave_out == "itself", right=answers)
         return torch.cat([parts, torch.from_numpy(np.log1p(counts)).to(parts)], dim=-1)
 
     @torch.no_grad()

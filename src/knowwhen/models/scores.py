@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from knowwhen import chunks
 from knowwhen.models.algebra import as_real, dots, lookup, moduli
@@ -55,6 +56,10 @@ class Scores(ABC):
         """What is dense, and what is added to single cells."""
         return self, None
 
+    def scaled(self, weights: Tensor) -> Scores:
+        """weights[i] X[i, j]."""
+        return Scaled(self, weights)
+
     def __add__(self, other: Scores) -> Scores:
         return Total(self, other)
 
@@ -96,6 +101,10 @@ class Product(Scores):
     def cells(self, rows: Tensor, columns: Tensor) -> Tensor:
         found = dots(self.query, self.table, rows, columns)
         return found if self.constant is None else found + self.constant[rows]
+
+    def scaled(self, weights: Tensor) -> Product:
+        constant = None if self.constant is None else self.constant * weights
+        return Product(self.query * weights[:, None], self.table, constant)
 
     def __add__(self, other: Scores) -> Scores:
         if not isinstance(other, Product) or other.table is not self.table:
@@ -250,6 +259,70 @@ class Total(Scores):
 
     def cells(self, rows: Tensor, columns: Tensor) -> Tensor:
         return self.one.cells(rows, columns) + self.other.cells(rows, columns)
+
+
+class Scaled(Scores):
+    """Scores times a number for each row."""
+
+    def __init__(self, scores: Scores, weights: Tensor) -> None:
+        self.scores, self.weights, self.rows, self.columns = scores, weights, scores.rows, scores.columns
+        self.depth = scores.depth
+
+    def at(self, columns: slice | Tensor) -> Tensor:
+        return self.scores.at(columns) * self.weights[:, None]
+
+    def cells(self, rows: Tensor, columns: Tensor) -> Tensor:
+        return self.scores.cells(rows, columns) * self.weights[rows]
+
+
+class Below(Scores):
+    """Scores with rows of zeros before them."""
+
+    def __init__(self, scores: Scores, skipped: int) -> None:
+        self.scores, self.skipped = scores, skipped
+        self.rows, self.columns, self.depth = skipped + scores.rows, scores.columns, scores.depth
+
+    def at(self, columns: slice | Tensor) -> Tensor:
+        return pad(self.scores.at(columns), (0, 0, self.skipped, 0))
+
+    def cells(self, rows: Tensor, columns: Tensor) -> Tensor:
+        found = self.scores.cells((rows - self.skipped).clamp(min=0), columns)
+        return found * (rows >= self.skipped)
+
+
+class Listed(Scores):
+    """Scores that are 0 but in cells that can be listed, each once: fewer than all, and more than a few."""
+
+    device: torch.device
+
+    @abstractmethod
+    def listed(self, columns: slice = slice(None)) -> Cells:
+        """All cells of a block of columns that may not be 0, with the columns' own numbers."""
+
+    def at(self, columns: slice | Tensor) -> Tensor:
+        if isinstance(columns, slice):
+            start, stop, _ = columns.indices(self.columns)
+            rows, ids, values = self.listed(columns)
+            return values.new_zeros(self.rows, stop - start).index_put_((rows, ids - start), values)
+        rows = torch.arange(self.rows, device=self.device).repeat_interleave(len(columns))
+        return self.cells(rows, columns.repeat(self.rows)).view(self.rows, len(columns))
+
+
+class Nothing(Listed):
+    """0 everywhere."""
+
+    def __init__(self, like: Tensor, rows: int, columns: int) -> None:
+        self.like, self.rows, self.columns, self.device = like, rows, columns, like.device
+
+    def listed(self, columns: slice = slice(None)) -> Cells:
+        none = torch.empty(0, dtype=torch.int64, device=self.device)
+        return Cells(none, none, self.like.new_zeros(0))
+
+    def cells(self, rows: Tensor, columns: Tensor) -> Tensor:
+        return self.like.new_zeros(len(rows))
+
+    def __add__(self, other: Scores) -> Scores:
+        return other
 
 
 class Sparse(Scores):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from knowwhen.drawable import Drawable
 from knowwhen.evaluation.questions import Floats, Slot
-from knowwhen.query.explain import Explanation, FactShare
+from knowwhen.query.explain import Explanation, FactShare, NamedFact
 from knowwhen.text import table, visible
 
 Span = tuple[str | None, str | None]
@@ -265,10 +265,15 @@ def reason_cells(explanation: Explanation) -> list[tuple[str, str]]:
 
 
 def fact_text(fact: FactShare) -> str:
-    """'Iran, Make statement, Iraq, 2014-03-02 (1 day before)'."""
+    """'Iran, Make statement, Iraq, 2014-03-02 (1 day before)', then what leads to it: 'via …; …'."""
+    led = "; ".join(_plain(one) for one in fact.path)
+    return _plain(fact) + (f" ({fact.lag})" if fact.lag else "") + (f", via {led}" if led else "")
+
+
+def _plain(fact: NamedFact) -> str:
     dated = fact.begin is not None or fact.end is not None
     names = [fact.subject, fact.predicate, fact.object, *([span_text((fact.begin, fact.end))] if dated else [])]
-    return ", ".join(names) + (f" ({fact.lag})" if fact.lag else "")
+    return ", ".join(names)
 
 
 def _why(explanation: Explanation) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,22 +12,21 @@ import torch
 from knowwhen import chunks
 from knowwhen.evaluation.questions import Floats
 from knowwhen.facts.dataset import Dataset
-from knowwhen.facts.index.history import History
-from knowwhen.facts.index.spans import FAR
-from knowwhen.facts.table import Ints
-from knowwhen.models import TemporalModel
+from knowwhen.models import Background, TemporalModel
 from knowwhen.models.evidence import EvidenceTerm
 
 NAMED_AT = 366  # timestamps of one question at which facts are named: those where evidence says most
 NO_EVIDENCE = 'the model has no evidence, so a score is all decomposition; train with model.evidence=["pair_history"]'
 
+Named = tuple[int, ...]
+"""A fact by its row in the data, behind the rows of those that lead to it."""
 Ids = tuple[int, int, int]
 """Subject, predicate and object as the model is asked, with inverse predicates."""
 
 
 @dataclass(frozen=True)
-class FactShare:
-    """A fact that spoke for an answer, or against it, as it stands in the data; and how much of the score it is."""
+class NamedFact:
+    """A fact as it stands in the data."""
 
     subject: str
     predicate: str
@@ -36,8 +34,15 @@ class FactShare:
     keys: tuple[str, str, str]  # of subject, predicate and object
     begin: str | None  # None where unknown
     end: str | None
+
+
+@dataclass(frozen=True)
+class FactShare(NamedFact):
+    """A fact that spoke for an answer, or against it, and how much of the score it is."""
+
     lag: str | None  # '2 to 3 days before'; None where a question covers several distances, or no time
     value: float
+    path: tuple[NamedFact, ...] = ()  # the facts that lead from the subject to it, where it is about others
 
 
 @dataclass(frozen=True)
@@ -78,7 +83,7 @@ class Explainer:
 
     def _explanation(self, ids: Ids, score: float, decomposition: float, times: range, time: str | None) -> Explanation:
         parts = [term.shares(*ids, times) for term in self.terms]
-        shares: dict[int, FactShare] = {}
+        shares: dict[Named, FactShare] = {}
         for named, _ in parts:
             for fact, share in named.items():  # what several terms make of a fact is one share
                 shares[fact] = replace(share, value=share.value + (shares[fact].value if fact in shares else 0))
@@ -100,6 +105,7 @@ class Explainer:
             row = cell // len(times)
             s, p, o = ids[row].unbind(-1)
             said = self.model.decomposition.score(s, p, o, cell % len(times) + times.start)
+            said = said if self.model.weights is None else said * self.model.weights[p]
             total.index_add_(0, row, said.double())
         return (total / len(times)).cpu().numpy()
 
@@ -111,20 +117,21 @@ class _Term:
         self.term, self.dataset, self.rows = term, dataset, model.decomposition.entity_rows()
         self.is_sparse = term.is_sparse
         self.unit = str(dataset.timeline.granularity)
+        self.facts = Background.of(dataset).facts
+        self.dates = [*dataset.timeline.labels(), None]  # OPEN = -1 takes the last
+        self.weights = model.weights if term.shifts else None
 
-    @property
-    def history(self) -> History:
-        return self.term.history
-
-    def shares(self, s: int, p: int, o: int, times: range) -> tuple[dict[int, FactShare], float]:
+    def shares(self, s: int, p: int, o: int, times: range) -> tuple[dict[Named, FactShare], float]:
         """The facts behind the term's mean over timestamps, and what is left to those that are not named."""
         named, rest = self._named(s, p, o, times)
-        values, lags = dict[int, float](), dict[int, set[int]]()
+        weight = (1.0 if self.weights is None else self.weights[p].item()) / len(times)
+        values, lags = dict[Named, float](), dict[Named, set[int]]()
         for t in named:
             for reason in self.term.reasons(s, p, o, t, self.rows):
-                values[reason.fact] = values.get(reason.fact, 0.0) + reason.value / len(times)
-                lags.setdefault(reason.fact, set()).add(reason.lag)
-        return {fact: self._share(fact, lags[fact], value) for fact, value in values.items()}, rest / len(times)
+                key = (*reason.path, reason.fact)
+                values[key] = values.get(key, 0.0) + reason.value * weight
+                lags.setdefault(key, set()).add(reason.lag)
+        return {key: self._share(key, lags[key], value) for key, value in values.items()}, rest * weight
 
     def _named(self, s: int, p: int, o: int, times: range) -> tuple[Sequence[int], float]:
         """The timestamps at which facts are looked at one by one, and what the term adds at all others."""
@@ -137,34 +144,18 @@ class _Term:
         named = order[:NAMED_AT][along[order[:NAMED_AT]] != 0]
         return [times[i] for i in np.sort(named)], float(along[order[NAMED_AT:]].sum())
 
-    @cached_property
-    def _place(self) -> Ints:
-        """Where in the history each fact is, from either side."""
-        place = np.zeros(int(self.history.fact.max(initial=-1)) + 1, np.int64)
-        place[self.history.fact] = np.arange(len(self.history))
-        return place
+    def _share(self, named: Named, lags: set[int], value: float) -> FactShare:
+        path, fact = [self._fact(row) for row in named[:-1]], self._fact(named[-1])
+        return FactShare(**vars(fact), lag=self._lag(lags), value=value, path=tuple(path))
 
-    def _share(self, fact: int, lags: set[int], value: float) -> FactShare:
-        history, place = self.history, self._place[fact]
-        s, p, o = (int(column[place]) for column in (history.subject, history.predicate, history.object))
-        if p >= history.predicates:
-            s, p, o = o, p - history.predicates, s
+    def _fact(self, row: int) -> NamedFact:
+        s, p, o, begin, end = (int(column[row]) for _, column in self.facts.columns())
         entities, predicates = self.dataset.entities, self.dataset.predicates
-        return FactShare(
-            entities.label(s),
-            predicates.label(p),
-            entities.label(o),
-            (entities.key(s), predicates.key(p), entities.key(o)),
-            self._date(int(history.begin[place])),
-            self._date(int(history.end[place])),
-            self._lag(lags),
-            value,
-        )
-
-    def _date(self, position: int) -> str | None:
-        return None if abs(position) == FAR else str(self.dataset.timeline.granularity.period(position))
+        labels = entities.label(s), predicates.label(p), entities.label(o)
+        keys = entities.key(s), predicates.key(p), entities.key(o)
+        return NamedFact(*labels, keys, self.dates[begin], self.dates[end])
 
     def _lag(self, lags: set[int]) -> str | None:
-        if len(lags) > 1 or self.history.lags.undated_question in lags:
+        if len(lags) > 1 or self.term.lags.undated_question in lags:
             return None
-        return self.history.lags.name(next(iter(lags)), self.unit)
+        return self.term.lags.name(next(iter(lags)), self.unit)

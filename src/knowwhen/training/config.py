@@ -40,7 +40,8 @@ class ModelConfig(Section):
         tuple[str, ...],
         Field(
             description="Evidence from single facts near the asked time: about subject and object (pair_history), "
-            "about others under the same predicate (predicate_history), about the subject with others (context)."
+            "about others under the same predicate (predicate_history), about the subject with others (context), about "
+            "those who share a neighbour with it (path_history), about the object (object_profile)."
         ),
     ] = ()
 
@@ -61,6 +62,21 @@ class EvidenceConfig(Section):
     dropout: Annotated[
         float,
         Field(ge=0, lt=1, description="Share of training facts without evidence, so the decomposition learns alone."),
+    ] = 0.0
+
+    training: Annotated[
+        Literal["joint", "apart"],
+        Field(description="One loss for the sum of decomposition and evidence, or one for each, summed when asked."),
+    ] = "joint"
+    leave_out: Annotated[
+        Literal["holding", "itself"],
+        Field(
+            description="What is no evidence: all facts of subject and predicate that hold at the asked time; or, in "
+            "training, the asked fact itself, other true answers being no rivals, and later nothing."
+        ),
+    ] = "holding"
+    learning_rate: Annotated[
+        float, Field(ge=0, description="Learning rate of evidence; 0: training.learning_rate.")
     ] = 0.0
 
     def of(self, term: str) -> dict[str, Any]:
@@ -169,7 +185,15 @@ class Config(Section):
         """What is to be built, without a correction, which is learned later."""
         evidence = {term: self.evidence.of(term) for term in self.model.evidence}
         model = model_named(self.model.name)
-        return Specification(model.name, sizes, self.model.options, evidence, code=code_of(model))
+        return Specification(
+            model.name,
+            sizes,
+            self.model.options,
+            evidence,
+            apart=self.evidence.training == "apart" and bool(evidence),
+            leave_out=self.evidence.leave_out,
+            code=code_of(model),
+        )
 
     def flat(self) -> dict[str, Any]:
         """Every setting by full name, in JSON's types."""

@@ -6,14 +6,16 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from knowwhen.errors import Diverged
-from knowwhen.facts.table import Facts
+from knowwhen.facts.index.known import KnownFacts
+from knowwhen.facts.table import Facts, Ints
 from knowwhen.models import Sizes, TemporalModel
 from knowwhen.models.algebra import keep_rows
 from knowwhen.models.tables import tables_of
@@ -53,11 +55,12 @@ class Watcher(Protocol):
 class TrainingFacts:
     """Training facts in both directions, as tensors, and their order and timestamps in an epoch."""
 
-    def __init__(self, facts: Facts, sizes: Sizes, device: str = "cpu") -> None:
+    def __init__(self, facts: Facts, sizes: Sizes, device: str = "cpu", leaving: Leaving | None = None) -> None:
         both = Facts.concatenate(facts, facts.reciprocal(sizes.predicates))
         self.facts, self.sizes, self.device = both, sizes, device
         self.columns = [torch.tensor(c, device=device) for c in (both.subject, both.predicate, both.object)]
         self.dated = torch.tensor(~both.is_static, device=device)
+        self.leaving = leaving
 
     def sampler(self, config: Config) -> Sampler | None:
         """What draws candidates where steps look at a sample of them."""
@@ -76,7 +79,27 @@ class TrainingFacts:
 
     def batch(self, rows: Tensor, times: Tensor) -> Batch:
         s, p, o = (column[rows] for column in self.columns)
-        return Batch(s, p, o, times[rows], self.dated[rows])
+        batch = Batch(s, p, o, times[rows], self.dated[rows])
+        return batch if self.leaving is None else self.leaving.out_of(batch, rows)
+
+
+class Leaving:
+    """Tells evidence which training facts are asked for, and leaves other true answers out of their rivals."""
+
+    def __init__(self, train: Facts, sizes: Sizes, rows: Ints, others: bool) -> None:
+        """`rows` are those of the facts that are learned from; all others of train stay evidence."""
+        self.asked = torch.from_numpy(np.concatenate([rows, rows]))
+        # Never what a filter knows: with facts of valid, what is missing among the rivals would tell the answers.
+        self.known = KnownFacts(train, sizes.predicates, sizes.timestamps) if others else None
+
+    def out_of(self, batch: Batch, rows: Tensor) -> Batch:
+        device, asked = batch.s.device, self.asked[rows.cpu()].to(batch.s.device)
+        if self.known is None:
+            return replace(batch, asked=asked)
+        row, other = self.known.objects(*(ids.cpu().numpy() for ids in (batch.s, batch.p, batch.t)))
+        some = np.flatnonzero(other != batch.o.cpu().numpy()[row])
+        others = (torch.from_numpy(row[some]).to(device), torch.from_numpy(other[some]).to(device))
+        return replace(batch, asked=asked, others=others)
 
 
 class Learner:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from knowwhen.models import TemporalModel
+from knowwhen.models.scores import Scores
 from knowwhen.training.config import Config, ObjectiveConfig, RegularizerConfig
-from knowwhen.training.losses import cross_entropy
+from knowwhen.training.losses import cross_entropy, without
 from knowwhen.training.regularizers import delta, omega3, smoothness
-from knowwhen.training.sampled import Sampler, sampled_cross_entropy
+from knowwhen.training.sampled import Sample, Sampler, sampled_cross_entropy
 from knowwhen.training.softmax import Precision
 
 
@@ -24,6 +25,8 @@ class Batch:
     o: Tensor
     t: Tensor
     dated: Tensor  # (b,), bool
+    asked: Tensor | None = None  # (b,), the row of each in train
+    others: tuple[Tensor, Tensor] | None = None  # row and object of other true answers that are no rivals
 
     def __len__(self) -> int:
         return len(self.s)
@@ -48,7 +51,7 @@ class Objective:
     def terms(self, model: TemporalModel, batch: Batch) -> dict[str, Tensor]:
         """Each term with its weight, by name; their sum is what is minimised."""
         with model.step(batch.s, batch.p, batch.o):
-            found = {"objects": self.object_loss(model, batch)}
+            found = self.apart_losses(model, batch) if model.apart else {"objects": self.object_loss(model, batch)}
             if self.objective.time_weight and model.decomposition.temporal and batch.dated.any():
                 found["times"] = self.objective.time_weight * self.time_loss(model, batch)
             return found | self.penalties(model, batch)
@@ -74,10 +77,22 @@ class Objective:
         Evidence is dropped for the first of the batch, which is as good as at random: facts are shuffled.
         """
         skipped = round(self.dropout * len(batch))
-        scores = model.objects(batch.s, batch.p, batch.t, skipped=skipped)
-        if self.sampler is None:
+        asked = None if batch.asked is None else batch.asked[skipped:]
+        scores = model.objects(batch.s, batch.p, batch.t, skipped=skipped, asked=asked)
+        return self._loss(scores, batch, None if self.sampler is None else self.sampler.draw(batch.o))
+
+    def apart_losses(self, model: TemporalModel, batch: Batch) -> dict[str, Tensor]:
+        """ℓ of the decomposition, and ℓ of evidence, each as if the other were not there."""
+        decomposition, evidence = model.objects_apart(batch.s, batch.p, batch.t, batch.asked)
+        sample = None if self.sampler is None else self.sampler.draw(batch.o)
+        alone = replace(batch, others=None)
+        return {"objects": self._loss(decomposition, alone, sample), "evidence": self._loss(evidence, batch, sample)}
+
+    def _loss(self, scores: Scores, batch: Batch, sample: Sample | None) -> Tensor:
+        scores = scores if batch.others is None else without(scores, *batch.others)
+        if sample is None:
             return cross_entropy(scores, batch.o, self.precision)
-        return sampled_cross_entropy(scores, batch.o, self.sampler.draw(batch.o), self.precision)
+        return sampled_cross_entropy(scores, batch.o, sample, self.precision)
 
     def time_loss(self, model: TemporalModel, batch: Batch) -> Tensor:
         """ℓ̃: cross-entropy of the true time along the time axis, over the dated facts; undated ones count as 0."""

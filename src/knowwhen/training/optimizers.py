@@ -77,8 +77,13 @@ OPTIMIZERS: dict[str, Callable[[Parameters, float, bool], torch.optim.Optimizer]
 
 
 def optimizer_for(model: nn.Module, config: Config) -> torch.optim.Optimizer:
-    training = config.training
-    return OPTIMIZERS[training.optimizer](model.parameters(), training.learning_rate, training.device != "mps")
+    training, rate = config.training, config.evidence.learning_rate
+    parameters: Any = model.parameters()
+    if rate:
+        evidence = [table for name, table in model.named_parameters() if name.startswith("evidence.")]
+        rest = [table for name, table in model.named_parameters() if not name.startswith("evidence.")]
+        parameters = [{"params": rest}, {"params": evidence, "lr": rate}]
+    return OPTIMIZERS[training.optimizer](parameters, training.learning_rate, training.device != "mps")
 
 
 class Averages:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
 from knowwhen.dating import TimeHead, learn_holding, learn_times
@@ -14,8 +15,8 @@ from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.table import Bools
 from knowwhen.models import Background, Sizes, TemporalModel, build
 from knowwhen.training.config import Config
-from knowwhen.training.correction import held_out, learn_correction
-from knowwhen.training.loop import Learner, Record, State, TrainingFacts, fit
+from knowwhen.training.correction import held_out, learn_correction, learn_weights
+from knowwhen.training.loop import Learner, Leaving, Record, State, TrainingFacts, fit
 from knowwhen.training.objective import Objective
 from knowwhen.training.run import RunFolder
 from knowwhen.training.session import RunWatcher, TrainingProgress, stop_requested
@@ -79,7 +80,10 @@ def fit_stage(
     state = folder.load_checkpoint(learner) or State()
     state.stopped_early = state.stopped_early and state.validations_since_best >= config.validation.patience > 0
     gaps = torch.tensor(dataset.timeline.gaps, device=device) if config.regularizer.time_gaps else None
-    facts = TrainingFacts(dataset.train[~held], model.sizes, device)
+    itself, leaving = config.evidence.leave_out == "itself", None
+    if model.terms:
+        leaving = Leaving(dataset.train, model.sizes, np.flatnonzero(~held), others=itself)
+    facts = TrainingFacts(dataset.train[~held], model.sizes, device, leaving)
     with stop_requested() as stop:
         watcher = RunWatcher(folder, learner, progress, stop)
         progress.start(state, config, -(-len(facts) // config.training.batch_size))
@@ -104,7 +108,10 @@ def correct_stage(
     """The model with a correction where valid agrees, else as it was; its record is noted with the last epoch."""
     began = time.perf_counter()
     progress.notice(f"correction: learning from {held.sum():,} training facts that were held out")
-    corrected = learn_correction(model, Background.of(dataset), dataset.train[held], config.training.seed)
+    background, seed = Background.of(dataset), config.training.seed
+    if model.apart:
+        model, state.best_mrr = weigh_stage(model, dataset, config, held, state.best_mrr, progress)
+    corrected = learn_correction(model, background, held, seed)
     if len(dataset.valid):
         found = validation(corrected, dataset, config)
         if state.best_mrr >= 0:
@@ -118,6 +125,27 @@ def correct_stage(
     seconds = round(time.perf_counter() - began, 3)
     folder.append_timing({"epoch": state.epoch, "correction": True, "seconds": seconds})
     return corrected
+
+
+def weigh_stage(
+    model: TemporalModel,
+    dataset: Dataset,
+    config: Config,
+    held: Bools,
+    best_mrr: float,
+    progress: TrainingProgress,
+) -> tuple[TemporalModel, float]:
+    """The model with weights of its decomposition learned on what was held out, where valid agrees; and its MRR."""
+    weighted = learn_weights(model, Background.of(dataset), held, config.training.seed)
+    assert weighted.weights is not None
+    low, high = weighted.weights.min().item(), weighted.weights.max().item()
+    said = f"decomposition: weights {low:.2f} to {high:.2f} by predicate, from {held.sum():,} training facts held out"
+    if not len(dataset.valid):
+        progress.notice(said)
+        return weighted, best_mrr
+    found = validation(weighted, dataset, config)["mrr"]
+    progress.notice(f"{said}; valid MRR {found:.4f} with them, {best_mrr:.4f} without")
+    return (weighted, found) if found > best_mrr else (model, best_mrr)
 
 
 def date_stage(model: TemporalModel, dataset: Dataset, config: Config, progress: TrainingProgress) -> TimeHead | None:

@@ -18,8 +18,9 @@ COUNTED = (
 class Counts:
     """Facts counted by what they hold and when, from both sides; immutable.
 
-    A fact of the asked subject with the asked predicate that holds at the asked time is never counted: it may be what
-    is asked for. So a training fact does not count itself. Of an entity with itself nothing is counted.
+    What may be asked for is not counted: by the rule "holding", facts of the asked subject with the asked predicate
+    that hold at the asked time; by the rule "itself", one such fact with the right answer, where that is given, as it
+    is for training facts. Of an entity with itself nothing is counted.
     """
 
     def __init__(self, facts: Facts, predicates: int, positions: Ints) -> None:
@@ -32,8 +33,13 @@ class Counts:
             SpanIndex(key, both.begin, both.end, positions=positions) for key in ((s,), (s, p), (s, o), (s, o, p))
         )
 
-    def of(self, s: Ints, p: Ints, o: Ints, t: Ints) -> Ints:  # (n, COUNTED)
-        """The counts for answers o to questions (s, p, ?, t); t = T asks without time."""
+    def of(  # (n, COUNTED)
+        self, s: Ints, p: Ints, o: Ints, t: Ints, *, itself: bool = False, right: Ints | None = None
+    ) -> Ints:
+        """The counts for answers o to questions (s, p, ?, t); t = T asks without time.
+
+        `itself` is the rule; `right` (n,) are the objects of training facts that are asked for.
+        """
         inverse = (p + self.predicates) % (2 * self.predicates)
         # Without time it is before all times, where only what has no begin holds.
         at = np.append(self._positions, -FAR)[np.minimum(t, len(self._positions))]
@@ -45,20 +51,22 @@ class Counts:
         ]
         near = [[found.near(at, reach) for found in about] for reach in REACHES]
         asked = near[0][3]  # within 0: at the very time
+        if itself:
+            asked = np.zeros_like(s) if right is None else (o == right).astype(np.int64)
         columns = [count - asked for counts in near for count in counts]
         columns += [found.ever - asked for found in about]
         columns.append(self._fact.count((s, o, inverse)))
-        columns += self._of_subjects(s, p, at)
+        columns += self._of_subjects(s, p, at, None if not itself else 0 if right is None else 1)
         return np.asarray(np.stack(columns, axis=-1) * (s != o)[:, None])
 
-    def _of_subjects(self, s: Ints, p: Ints, at: Ints) -> list[Ints]:  # (n,), (n,)
+    def _of_subjects(self, s: Ints, p: Ints, at: Ints, asked: int | None) -> list[Ints]:  # (n,), (n,)
         """Facts of the subject, and of it under the predicate; counted once for neighbours that ask the same."""
         starts = np.flatnonzero(np.diff(s, prepend=-1) | np.diff(p, prepend=-1) | np.diff(at, prepend=at[:1] - 1))
         lengths = np.diff(starts, append=len(s))
         s, p, at = s[starts], p[starts], at[starts]
         found = [_Found(self._entity, (s,)), _Found(self._role, (s, p))]
-        asked = found[1].near(at, 0)
-        return [np.repeat(one.ever - asked, lengths) for one in found]
+        left_out = found[1].near(at, 0) if asked is None else asked
+        return [np.repeat(one.ever - left_out, lengths) for one in found]
 
 
 class _Found:

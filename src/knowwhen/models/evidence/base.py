@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeVar
 
+import numpy as np
 import torch
 from pydantic import Field, field_validator
 from torch import Tensor, nn
@@ -17,27 +18,35 @@ from knowwhen.facts.index.history import History, Lags
 from knowwhen.facts.index.ranges import numbered, ranges, spread
 from knowwhen.facts.table import Ints
 from knowwhen.models.base import Options
-from knowwhen.models.evidence.kernels import CrossKernel, Entries, Kernel
+from knowwhen.models.evidence.kernels import CrossKernel, Entries
 from knowwhen.models.memory import keep_pages
-from knowwhen.models.scores import Cells, Product
+from knowwhen.models.scores import Cells, Product, Sparse
 from knowwhen.models.sizes import Background, Sizes
 
+Index = TypeVar("Index")
+LeaveOut = Literal["holding", "itself"]
+"""Which facts are no evidence because they may be what is asked for."""
 CURVES = 1 << 20  # questions of curves along time, at once
 
 
-class EvidenceOptions(Options):
-    """Which facts a term looks at, and how finely."""
+class LagOptions(Options):
+    """How finely a term looks at time."""
 
     lags: tuple[int, ...] = Field(
         (1, 3, 7, 15, 30, 90), min_length=1, description="Classes of distance in time, before and after: up to each."
     )
-    window: int = Field(0, ge=0, description="Ignore facts further away, in units of the time axis; 0 takes all.")
-    cap: int = Field(5000, ge=0, description="Most facts per question; busy entities get a shorter window; 0: any.")
 
     @field_validator("lags")
     @classmethod
     def _increase(cls, lags: tuple[int, ...]) -> tuple[int, ...]:
         return Lags(lags).edges  # an error before a run is begun with them
+
+
+class EvidenceOptions(LagOptions):
+    """Which facts a term looks at, and how finely."""
+
+    window: int = Field(0, ge=0, description="Ignore facts further away, in units of the time axis; 0 takes all.")
+    cap: int = Field(5000, ge=0, description="Most facts per question; busy entities get a shorter window; 0: any.")
 
 
 @dataclass(frozen=True)
@@ -47,19 +56,24 @@ class Reason:
     fact: int  # its row in the facts that the history was made of
     lag: int  # its class
     value: float
+    path: tuple[int, ...] = ()  # the rows of the facts that lead to it, from the subject on
 
 
 class EvidenceTerm(nn.Module, ABC):
     """A part of the score that comes from single facts near a time.
 
-    Facts that may be what is asked for weigh nothing: so a training fact is left out of its own evidence. Facts from
+    Facts that may be what is asked for weigh nothing: so a training fact is left out of its own evidence. By the rule
+    "holding" these are all facts of subject and predicate that hold at the asked time; by the rule "itself" it is the
+    asked fact alone, `asked` being its row in the facts recalled, and without `asked` nothing is left out. Facts from
     the other side are those of inverse predicates. `rows` (E, d) are the decomposition's rows of entities.
     """
 
     name: ClassVar[str]
     by: ClassVar[Literal["subject", "predicate"]] = "subject"  # whose facts are looked at
-    is_sparse: ClassVar[bool]  # whether it scores single objects, or shifts the query
-    Options: ClassVar[type[EvidenceOptions]] = EvidenceOptions
+    is_sparse: ClassVar[bool]  # whether it scores single objects, of which it names the few it speaks of
+    shifts: ClassVar[bool] = False  # whether it shifts the query of the decomposition
+    Options: ClassVar[type[LagOptions]] = EvidenceOptions
+    leave_out: LeaveOut = "holding"
 
     def __init__(self, sizes: Sizes, dimension: int, is_complex: bool, options: Any = None) -> None:
         """`dimension` is that of `rows`, which are views of complex numbers or real."""
@@ -67,12 +81,12 @@ class EvidenceTerm(nn.Module, ABC):
         self.sizes, self.dimension, self.is_complex = sizes, dimension, is_complex
         self.options: Any = options or type(self).Options.model_validate({})
         self.lags = Lags(self.options.lags)
-        self.kernel = self.new_kernel()
+        self.kernel: Any = self.new_kernel()
         self.shard = current()
         self._background: Background | None = None
         self._history: History | None = None
 
-    def new_kernel(self) -> Kernel:
+    def new_kernel(self) -> nn.Module:
         return CrossKernel(self.sizes, self.lags.count, self.options.width)
 
     def initialise(self, generator: torch.Generator) -> None:
@@ -81,27 +95,33 @@ class EvidenceTerm(nn.Module, ABC):
     def recall(self, background: Background) -> None:
         """Takes the facts that are evidence from here on; they are indexed when they are first looked at."""
         self._background, self._history = background, None
+        self.forget()
+
+    def forget(self) -> None:
+        """Drops what was made of the facts before."""
+
+    def indexed(self, index: type[Index], **options: Any) -> Index:
+        """An index of the facts recalled."""
+        assert self._background is not None, "evidence needs facts: term.recall(background)"
+        keep_pages()
+        sizes, facts, positions = self.sizes, self._background.facts, self._background.positions
+        return index(facts, sizes.entities, sizes.predicates, positions, lags=self.lags, **options)  # type: ignore[call-arg]
 
     @property
     def history(self) -> History:
         if self._history is None:
-            assert self._background is not None, "evidence needs facts: term.recall(background)"
-            keep_pages()
-            self._history = History(
-                self._background.facts,
-                self.sizes.entities,
-                self.sizes.predicates,
-                self._background.positions,
-                lags=self.lags,
-                window=self.options.window or None,
-                cap=self.options.cap or None,
-                by=self.by,
-            )
+            window, cap = self.options.window or None, self.options.cap or None
+            self._history = self.indexed(History, window=window, cap=cap, by=self.by)
         return self._history
 
     @abstractmethod
-    def objects(self, s: Tensor, p: Tensor, t: Tensor, rows: Tensor) -> Cells | Product:
-        """The term's contribution to X[s, p, :, t]: single cells, or a product with `rows` that shifts the query."""
+    def objects(
+        self, s: Tensor, p: Tensor, t: Tensor, rows: Tensor, asked: Tensor | None = None
+    ) -> Cells | Product | Sparse:
+        """The term's contribution to X[s, p, :, t]: single cells, a product with `rows` that shifts the query, or both.
+
+        `asked` (b,) are the rows of the training facts that are asked for.
+        """
 
     @abstractmethod
     def score(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor, rows: Tensor) -> Tensor:  # (b,)
@@ -144,13 +164,18 @@ class EvidenceTerm(nn.Module, ABC):
         """Whose facts are looked at."""
         return s if self.by == "subject" else p
 
-    def _entries(self, s: Ints, p: Ints, t: Ints) -> Entries:
+    def _entries(self, s: Ints, p: Ints, t: Ints, asked: Tensor | None = None) -> Entries:
         row, place = self.history.around(self._owner(s, p), t)
         lag = self.history.lag(row, place, t)
-        return Entries(row, place, lag, self.history.is_left_out(row, place, s, p, lag))
+        if self.leave_out == "holding" or self.by == "predicate":  # by predicate, all facts of the subject are left out
+            return Entries(row, place, lag, self.history.is_left_out(row, place, s, p, lag))
+        if asked is None:
+            return Entries(row, place, lag, np.zeros(len(row), np.bool_))
+        return Entries(row, place, lag, self.history.fact[place] == spread(arrays(asked)[0], row))
 
     def _weights(self, entries: Entries, p: Tensor) -> Tensor:  # (n,)
-        return self.kernel.weights(self.history, entries, p)
+        weights: Tensor = self.kernel.weights(self.history, entries, p)
+        return weights
 
     def _cells(self, entries: Entries, owner: Ints) -> tuple[Ints, Ints, Ints]:
         """The cell of each entry, and the row and object of each cell.

@@ -38,6 +38,7 @@ class Context(EvidenceTerm):
 
     name = "context"
     is_sparse: ClassVar[bool] = False
+    shifts: ClassVar[bool] = True
     Options = ContextOptions
 
     def __init__(self, sizes: Sizes, dimension: int, is_complex: bool, options: Any = None) -> None:
@@ -49,24 +50,26 @@ class Context(EvidenceTerm):
         with torch.no_grad():
             self.turned.copy_(torch.randn(self.turned.shape, generator=generator) * SCALE)
 
-    def objects(self, s: Tensor, p: Tensor, t: Tensor, rows: Tensor) -> Product:
+    def objects(self, s: Tensor, p: Tensor, t: Tensor, rows: Tensor, asked: Tensor | None = None) -> Product:
         """m_p ⊙ c of each question, times the rows of all objects."""
-        return Product(self._shift(s, p, t, rows), rows)
+        return Product(self._shift(s, p, t, rows, asked), rows)
 
-    def _shift(self, s: Tensor, p: Tensor, t: Tensor, rows: Tensor) -> Tensor:  # (b, d)
+    def _shift(self, s: Tensor, p: Tensor, t: Tensor, rows: Tensor, asked: Tensor | None = None) -> Tensor:  # (b, d)
+        def shares(part: slice) -> Cells:
+            return self._shares(s[part], p[part], t[part], None if asked is None else asked[part])
+
         if self.shard is None:
-            parts = self._parts(s, p, t)
-            found = [self._contexts(self._shares(s[part], p[part], t[part]), len(s[part]), rows) for part in parts]
+            found = [self._contexts(shares(part), len(s[part]), rows) for part in self._parts(s, p, t)]
             return self._turn(p, torch.cat(found))
-        shares = shared_cells(lambda part: self._shares(s[part], p[part], t[part]), len(s), self.shard)
-        order = shares.rows.argsort(stable=True)
-        here = self._contexts(Cells(*(column[order] for column in shares)), len(s), rows)
+        shared = shared_cells(shares, len(s), self.shard)
+        order = shared.rows.argsort(stable=True)
+        here = self._contexts(Cells(*(column[order] for column in shared)), len(s), rows)
         return self._turn(p, collectives.summed(here))
 
-    def _shares(self, s: Tensor, p: Tensor, t: Tensor) -> Cells:
+    def _shares(self, s: Tensor, p: Tensor, t: Tensor, asked: Tensor | None) -> Cells:
         """Of each x, its share of c; in order of rows."""
         s_, p_, t_ = arrays(s, p, t)
-        entries = self._entries(s_, p_, t_)
+        entries = self._entries(s_, p_, t_, asked)
         cell, cell_row, cell_object = self._cells(entries, self._owner(s_, p_))
         sums = add_up(self._weights(entries, p), cell, len(cell_row))
         row, objects = (torch.from_numpy(ids).to(p.device) for ids in (cell_row, cell_object))
@@ -103,7 +106,8 @@ class Context(EvidenceTerm):
         return [as_complex(rows) if self.is_complex else rows]
 
     def gathering(self) -> Iterator[nn.Parameter]:
-        return self.kernel.parameters()
+        parameters: Iterator[nn.Parameter] = self.kernel.parameters()
+        return parameters
 
     def _turn(self, p: Tensor, rows: Tensor) -> Tensor:  # (b, d)
         """m_p ⊙ rows."""

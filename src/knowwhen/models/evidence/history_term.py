@@ -37,17 +37,17 @@ class HistoryTerm(EvidenceTerm):
             self.scale.fill_(0)
             self.share.fill_(INITIAL_SHARE)
 
-    def objects(self, s: Tensor, p: Tensor, t: Tensor, rows: Tensor) -> Cells:
+    def objects(self, s: Tensor, p: Tensor, t: Tensor, rows: Tensor, asked: Tensor | None = None) -> Cells:
         """H[s, p, :, t] where it is not zero."""
         found = []
         for part in self._parts(s, p, t):
-            cells = self._part_cells(s[part], p[part], t[part])
+            cells = self._part_cells(s[part], p[part], t[part], None if asked is None else asked[part])
             found.append((cells.rows + part.start, cells.columns, cells.values))
         return Cells(*(torch.cat(columns) for columns in zip(*found, strict=True)))
 
-    def _part_cells(self, s: Tensor, p: Tensor, t: Tensor) -> Cells:
+    def _part_cells(self, s: Tensor, p: Tensor, t: Tensor, asked: Tensor | None) -> Cells:
         s_, p_, t_ = arrays(s, p, t)
-        entries = self._entries(s_, p_, t_)
+        entries = self._entries(s_, p_, t_, asked)
         cell, cell_row, cell_object = self._cells(entries, self._owner(s_, p_))
         weights = self._weights(entries, p)
         rows, objects = (torch.from_numpy(ids).to(p.device) for ids in (cell_row, cell_object))

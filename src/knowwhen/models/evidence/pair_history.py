@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from pydantic import Field
 from torch import Tensor
@@ -31,7 +32,9 @@ class PairHistory(HistoryTerm):
         for part in self._parts(s, None, t, each=R):
             row, place = history.around(s_[part], t_[part])
             lag, count = history.lag(row, place, t_[part]), len(s_[part])
-            left_out = history.is_left_out(row, place, s_[part], None, lag)
+            left_out = np.zeros((len(row), 1), np.bool_)
+            if self.leave_out == "holding":
+                left_out = history.is_left_out(row, place, s_[part], None, lag)
             weights = self.kernel.weights_of_all(history, Entries(row, place, lag, left_out))
             own = torch.from_numpy(history.object[place] == o_[part][row]).to(s.device)
             sums, total = (add_up(w, row, count) for w in (weights * own[:, None], weights))

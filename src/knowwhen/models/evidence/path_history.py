@@ -1,0 +1,226 @@
+"""Evidence from entities alike: what those do who share a neighbour with the subject."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from knowwhen import chunks
+from knowwhen.facts.index.links import COUNTS, OVERLAPS, Links, count_class
+from knowwhen.facts.index.ranges import numbered, ranges
+from knowwhen.facts.table import Ints
+from knowwhen.models.evidence.base import LagOptions, Reason, add_up, arrays
+from knowwhen.models.evidence.classes import YEARS, ByClass, looked_up
+from knowwhen.models.evidence.history_term import HistoryTerm
+from knowwhen.models.registry import register_evidence
+from knowwhen.models.scores import Cells
+from knowwhen.models.sizes import Sizes
+
+HALF_AN_OCTAVE = -0.5 * float(np.log(2))  # per class of counts: one of n facts weighs 1/√n at first
+INITIAL_SCALE = 1.0
+
+
+class PathHistoryOptions(LagOptions):
+    lags: tuple[int, ...] = Field(
+        YEARS, min_length=1, description="Classes of distance in time, before and after: up to each."
+    )
+    near: int = Field(
+        64, ge=0, description="Most facts of the subject that paths begin with, the nearest in time; 0: any."
+    )
+    hub: int = Field(
+        200, ge=0, description="Most facts of a neighbour that paths go on with, the nearest in time; 0: any."
+    )
+    cap: int = Field(32, ge=0, description="Most facts of an entity alike under the predicate, the nearest; 0: any.")
+
+
+class PathKernel(nn.Module):
+    """The weights of the two halves of a path, by class, for each asked predicate."""
+
+    def __init__(self, predicates: int, lags: int) -> None:
+        super().__init__()
+        sizes = {"link": predicates, "lag": lags, "other_lag": lags, "overlap": OVERLAPS, "degree": COUNTS}
+        self.first = nn.ModuleDict({name: ByClass(predicates, size) for name, size in sizes.items()})
+        sizes = {"lag": lags, "facts": COUNTS, "popularity": COUNTS}
+        self.last = nn.ModuleDict({name: ByClass(predicates, size) for name, size in sizes.items()})
+
+    def initialise(self, generator: torch.Generator) -> None:
+        for half in (self.first, self.last):
+            for name, table in half.items():
+                assert isinstance(table, ByClass)
+                rare = name in ("degree", "facts")
+                table.initialise(HALF_AN_OCTAVE * torch.arange(COUNTS) if rare else 0.0)
+
+    def tables(self) -> dict[str, Tensor]:  # (R, classes) each
+        """What is looked up together is one table, so that it is looked up once."""
+        first, last = ({name: table.table() for name, table in half.items()} for half in (self.first, self.last))  # type: ignore[operator]
+        return {
+            "link": first["link"],
+            "lag": first["lag"],
+            "degree": first["degree"],
+            "shared": _outer(first["other_lag"], first["overlap"]),
+            "facts": last["facts"],
+            "last": _outer(last["lag"], last["popularity"]),
+        }
+
+
+class Paths(NamedTuple):
+    """Paths s –r– a –r– x –p– o of the questions of a batch, in order of these."""
+
+    row: Ints
+    object: Ints
+    last: Ints  # the place of x –p– o in the links
+    alike: Ints  # the number of its pair (row, x)
+    lag: Ints  # the class of x –p– o
+    weights: Tensor  # of all paths that end with that fact, together
+    pair: Ints  # the number of the pair (row, x) of each first half
+    places: tuple[Ints, Ints]  # of s –r– a and a –r– x, by first half
+    halves: Tensor  # the weight of each first half
+
+
+@register_evidence
+class PathHistory(HistoryTerm):
+    """What those do under the asked predicate who share a neighbour with the subject.
+
+    W_o = Σ over paths s –r– a –r– x –p– o, x ≠ s, of w₁(s –r– a –r– x) w₂(x –p– o)
+    log w₁ = K[r] + K[lag of s –r– a] + K[lag of x –r– a] + K[overlap of both] + K[⌊log₂ facts of a under r⌋]
+    log w₂ = K[lag of x –p– o] + K[⌊log₂ facts of x under p⌋] + K[⌊log₂ facts of o under p, those of s left out⌋]
+
+    Each K has a row for the asked predicate, and one for all. The asked training fact is in no path and no count.
+    """
+
+    name = "path_history"
+    Options: ClassVar[type[LagOptions]] = PathHistoryOptions
+
+    def __init__(self, sizes: Sizes, dimension: int, is_complex: bool, options: Any = None) -> None:
+        super().__init__(sizes, dimension, is_complex, options)
+        self._links: Links | None = None
+
+    def new_kernel(self) -> nn.Module:
+        return PathKernel(2 * self.sizes.predicates, self.lags.count)
+
+    def initialise(self, generator: torch.Generator) -> None:
+        super().initialise(generator)
+        with torch.no_grad():
+            self.scale.fill_(INITIAL_SCALE)
+
+    @property
+    def links(self) -> Links:
+        if self._links is None:
+            self._links = self.indexed(Links)
+        return self._links
+
+    def forget(self) -> None:
+        self._links = None
+
+    def _parts(self, s: Tensor, p: Tensor | None, t: Tensor, each: int = 1) -> list[slice]:
+        """Rows of a batch whose paths are followed together."""
+        options = self.options
+        first, last = self.links.siblings
+        if not len(first):
+            return [slice(0, len(s))]
+        counts = np.minimum(last - first, options.hub) if options.hub else last - first
+        total = np.concatenate([[0], np.cumsum(counts)])
+        start, stop = self.links.own_range(arrays(s)[0])
+        most = chunks.ENTRIES // max(1, options.cap or 256)
+        return chunks.slices_by(each * (total[stop] - total[start]), max(1, most))
+
+    def _part_cells(self, s: Tensor, p: Tensor, t: Tensor, asked: Tensor | None) -> Cells:
+        paths = self._paths(s, p, t, asked)
+        keys, cell = numbered(paths.row * self.sizes.entities + paths.object)
+        rows, objects = (torch.from_numpy(ids).to(p.device) for ids in np.divmod(keys, self.sizes.entities))
+        sums = add_up(paths.weights, cell, len(keys))
+        total = sums.new_zeros(len(s)).index_add(0, rows, sums).index_select(0, rows)
+        return Cells(rows, objects, self._value(sums, total, p.index_select(0, rows)))
+
+    def _part_score(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor) -> Tensor:
+        paths = self._paths(s, p, t, None)
+        own = torch.from_numpy(paths.object == arrays(o)[0][paths.row]).to(p.device)
+        sums, total = (add_up(weights, paths.row, len(s)) for weights in (paths.weights * own, paths.weights))
+        return self._value(sums, total, p)
+
+    def _paths(self, s: Tensor, p: Tensor, t: Tensor, asked: Tensor | None) -> Paths:
+        links, options, tables = self.links, self.options, self.kernel.tables()
+        s_, p_, t_ = arrays(s, p, t)
+        asked_ = np.full(len(s_), -1) if asked is None else arrays(asked)[0]
+        where, undated = links.at(t_)
+        # s –r– a
+        row, place = links.near(s_, where, undated, options.near)
+        keep = (links.object[place] != s_[row]) & (links.fact[place] != asked_[row])
+        row, place = row[keep], place[keep]
+        start, stop = links.siblings[0][place], links.siblings[1][place]
+        degree = stop - start - self._asked_among(start, stop, asked_[row])
+        link, lag = links.predicate[place], links.lag(place, where[row], undated[row])
+        first = looked_up(tables["link"], p_[row], link) + looked_up(tables["lag"], p_[row], lag)
+        first = first + looked_up(tables["degree"], p_[row], count_class(degree))
+        # a –r– x
+        begun, back = ranges(*links.window(start, stop, where[row], undated[row], options.hub))
+        second, x = row[begun], links.object[back].astype(np.int64)
+        from_, to = links.group(x, p_[second])
+        keep = (x != s_[second]) & (from_ < to) & (links.fact[back] != asked_[second])
+        begun, back, second, x = begun[keep], back[keep], second[keep], x[keep]
+        classes = links.lag(back, where[second], undated[second]) * OVERLAPS + links.overlap(place[begun], back)
+        begun_ = torch.from_numpy(begun).to(p.device)
+        halves = (first.index_select(0, begun_) + looked_up(tables["shared"], p_[second], classes)).exp()
+        # x –p– o
+        pairs, pair = numbered(second * self.sizes.entities + x)
+        row3, x = np.divmod(pairs, self.sizes.entities)
+        from_, to = links.group(x, p_[row3])
+        weights = add_up(halves, pair, len(pairs))
+        weights = weights * looked_up(tables["facts"], p_[row3], count_class(to - from_)).exp()
+        alike, last = ranges(*links.window(from_, to, where[row3], undated[row3], options.cap))
+        third = row3[alike]
+        lag, o = links.lag(last, where[third], undated[third]), links.object[last].astype(np.int64)
+        classes = lag * COUNTS + count_class(self._others(s_[third], p_[third], o))
+        ends = looked_up(tables["last"], p_[third], classes).exp()
+        weights = weights.index_select(0, torch.from_numpy(alike).to(p.device)) * ends
+        return Paths(third, o, last, alike, lag, weights, pair, (place[begun], back), halves)
+
+    def _asked_among(self, start: Ints, stop: Ints, asked: Ints) -> Ints:
+        """1 where the asked fact is among those of a group, else 0."""
+        places = self.links.places_of
+        if not (asked >= 0).any():
+            return np.zeros(len(start), np.int64)
+        found = np.zeros(len(start), np.bool_)
+        for side in (0, 1):
+            place = np.where(asked >= 0, places[side][asked], -1)
+            found |= (start <= place) & (place < stop)
+        return found.astype(np.int64)
+
+    def _others(self, s: Ints, p: Ints, o: Ints) -> Ints:
+        """How many facts o has under p with others than s."""
+        links = self.links
+        start, stop = links.group(o, links.inverse(p))
+        return np.asarray(stop - start - links.between(s, p, o))
+
+    @torch.no_grad()
+    def reasons(self, s: int, p: int, o: int, t: int, rows: Tensor) -> list[Reason]:
+        """Every path by itself: its last fact, and those that lead to it."""
+        query = [torch.tensor([i], device=self.strength.device) for i in (s, p, t)]
+        paths = self._paths(query[0], query[1], query[2], None)
+        own = np.flatnonzero(paths.object == o)
+        if not len(own):
+            return []
+        weights = paths.weights.double()
+        score = self._value(weights[own].sum()[None], weights.sum()[None], query[1]).item()
+        share = (score * weights / weights[own].sum()).cpu().numpy()
+        halves = paths.halves.double().cpu().numpy()
+        first, second = (self.links.fact[places] for places in paths.places)
+        found = []
+        for end in own:
+            led = np.flatnonzero(paths.pair == paths.alike[end])
+            parts = halves[led] / halves[led].sum() * share[end]
+            last = int(self.links.fact[paths.last[end]])
+            found += [
+                Reason(last, int(paths.lag[end]), float(value), (int(first[i]), int(second[i])))
+                for i, value in zip(led, parts, strict=True)
+                if value
+            ]
+        return sorted(found, key=lambda reason: -abs(reason.value))
+
+
+def _outer(one: Tensor, other: Tensor) -> Tensor:  # (R, m), (R, n) -> (R, m * n)
+    return (one[:, :, None] + other[:, None, :]).flatten(1)
