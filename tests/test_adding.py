@@ -72,7 +72,7 @@ def test_times_before_and_between_move_the_old_ones(tmp_path):
     assert frame["begin"].to_list() == ["1950", "1960", "1990"]
     assert found.named(found.added)["begin"].to_list() == ["1940", "1955"]
     again, _ = extended(found, kw.load(path, granularity="year", fractions=(0, 0)))
-    assert len(again.added) == 4
+    assert again.named(again.added).rows() == found.named(found.added).rows()
 
 
 def test_a_new_predicate_needs_training(tmp_path):
@@ -186,12 +186,33 @@ def test_a_bad_file_adds_nothing(trained, tmp_path):
 
 def test_facts_are_taken_back_by_deleting_their_folder(trained, news, tmp_path):
     trained.save(tmp_path / "model")
-    for _ in range(2):
-        kw.open(tmp_path / "model").add(news)
+    kw.open(tmp_path / "model").add(news)
+    more = news.with_name("more.csv")
+    more.write_text("subject,predicate,object,begin,end\nNewland,has chancellor,Ada New,2026,\n")
+    kw.open(tmp_path / "model").add(more)
     (tmp_path / "model" / "added" / "0001").rename(tmp_path / "model" / "added" / "0001.old")  # or deleting it
+    assert kw.open(tmp_path / "model").info()["added_facts"] == 1
     kw.open(tmp_path / "model").add(news)
     assert sorted(folder.name for folder in (tmp_path / "model" / "added").iterdir()) == ["0001.old", "0002", "0003"]
-    assert kw.open(tmp_path / "model").info()["added_facts"] == 6
+    assert kw.open(tmp_path / "model").info()["added_facts"] == 4
+
+
+def test_adding_a_file_twice_is_adding_it_once(trained, news, tmp_path):
+    trained.save(tmp_path / "model")
+    question = ("Newland", "has chancellor", "?", "2026")
+    once = kw.open(tmp_path / "model").add(news).ask(*question)
+    report = json.loads(CliRunner().invoke(app, ["add", str(tmp_path / "model"), str(news), "--json"]).stdout)
+    assert (report["added"], report["already_there"], report["added_in_all"]) == (0, 3, 3)
+    assert [folder.name for folder in (tmp_path / "model" / "added").iterdir()] == ["0001"]
+    twice = kw.open(tmp_path / "model").ask(*question)
+    assert [a.probability for a in twice] == [a.probability for a in once]
+
+
+def test_a_fact_of_train_is_not_added_and_one_of_test_is(trained, tmp_path):
+    data, path = trained.dataset, tmp_path / "known.csv"
+    data.named(kw.Facts.concatenate(data.train[:5], data.test[:5], data.test[:5])).write_csv(path)
+    added = trained.add(path).dataset.added
+    assert len(added) == 5
 
 
 def test_two_do_not_add_at_once(trained, news, tmp_path):

@@ -126,15 +126,22 @@ class TrainedModel:
         """The model with more facts to draw on, without training: known to `ask`, and evidence where there is any.
 
         `source` and `options` are those of `knowwhen.load`. New entities get a row from the facts that hold them, new
-        times that of the last time before. A model with a folder keeps them there, so that `open` has them too.
+        times that of the last time before. A model with a folder keeps them there, so that `open` has them too. Facts
+        that it was trained on or that were added before are left out: adding a file twice changes nothing.
         """
         if not isinstance(source, Dataset):
-            granularity = str(self.dataset.timeline.granularity)
-            source = load(source, **{"granularity": granularity, "fractions": (0.0, 0.0), **options})
+            source = self.read_facts(source, **options)
         found = self._with(source)
+        if len(found.dataset.added) == len(self.dataset.added):
+            return self
         if self.path is not None:
             _keep_addition(_model_folder(self.path) / "added", source)
         return found
+
+    def read_facts(self, source: str | Path, **options: Any) -> Dataset:
+        """The facts of a source on the time axis of this model, none of them held out: what `add` takes."""
+        granularity = str(self.dataset.timeline.granularity)
+        return load(source, **{"granularity": granularity, "fractions": (0.0, 0.0), **options})
 
     def _with(self, new: Dataset) -> TrainedModel:
         dataset, earlier = extended(self.dataset, new)

@@ -86,7 +86,10 @@ def test_a_file_of_questions_is_answered_but_for_its_bad_rows(knowwhen, run, tmp
     assert json.loads(done.stdout) == {"questions": 6, "answered": 4, "bad": 2, "out": str(out)}
     told = done.stderr.splitlines()
     assert told[0].startswith(f"{questions}:{first + 1}: no entity 'Untied States'; did you mean 'United States'")
-    assert told[1] == f"{questions}:{first + 4}: '1800' is outside the timeline, which covers 1945 to 2025 by year"
+    assert (
+        told[1]
+        == f"{questions}:{first + 4}: '1800' is before the first date in the data, which covers 1945 to 2025 by year"
+    )
     read = {"csv": pl.read_csv, "jsonl": pl.read_ndjson, "parquet": pl.read_parquet}[ending]
     answers = read(out)
     assert answers["row"].to_list() == sorted(answers["row"].to_list())

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowwhen.facts.table import OPEN, Facts, holding, span_labels
+from knowwhen.facts.table import OPEN, Facts, span_labels
 
 E, P, T = 4, 3, 5
 IDS = st.tuples(*(st.integers(0, n - 1) for n in (E, P, E)), st.integers(OPEN, T - 1), st.integers(OPEN, T - 1))
@@ -11,22 +11,6 @@ ROWS = st.lists(IDS.filter(lambda row: OPEN in row[3:] or row[3] <= row[4]), max
 
 def table(rows):
     return Facts(*np.array(rows, np.int64).reshape(-1, 5).T.copy())
-
-
-def rows_of(facts):
-    return sorted(map(tuple, facts.rows().tolist()))
-
-
-@given(ROWS, st.integers(0, T - 1), st.integers(1, T))
-def test_facts_hold_where_their_span_meets_the_timestamps(rows, first, length):
-    ids = range(first, min(first + length, T))
-
-    def holds(row):
-        begin, end = row[3], T - 1 if row[4] == OPEN else row[4]
-        return any(begin <= t <= end for t in ids)
-
-    assert rows_of(holding(table(rows), ids)) == sorted(row for row in rows if holds(row))
-    assert rows_of(holding(table(rows), None)) == sorted(rows)
 
 
 def test_spans_are_dates_in_order_of_time():

@@ -143,6 +143,11 @@ def test_a_batch_equals_one_by_one(world, rows):
         (("Ada", "knows", "?", "2002"), {"Dora": [(None, None)], "Finn": [(None, None)]}),
         (("Finn", "likes", "?", "2000"), {"Gus": [(None, "2003")]}),
         (("Finn", "likes", "?", "2004"), {}),
+        (("Ada", "leads", "?", "2005"), {"Cy": [("2003", None)]}),  # not on the axis: judged at 2005, not at 2004
+        (("Dora", "likes", "?", "2005"), {"Ada": [("2000", "2006")]}),
+        (("Gus", "leads", "?", "2005"), {}),  # in 2004 he did
+        (("Dora", "likes", "?", "2010"), {}),  # after the last timestamp
+        (("Ada", "leads", "?", "2010"), {"Cy": [("2003", None)]}),
     ],
 )
 def test_what_is_known_is_told_with_its_span_and_novel_leaves_out_exactly_that(world, question, known):
@@ -152,6 +157,17 @@ def test_what_is_known_is_told_with_its_span_and_novel_leaves_out_exactly_that(w
     novel = ask(model, data, *question, top=ALL, novel=True)
     assert [a.key for a in novel] == [a.key for a in found if not a.known]
     assert_allclose([a.probability for a in novel], [a.probability for a in found if not a.known])
+
+
+@pytest.mark.parametrize(("time", "as_of", "why"), [("2005", "2004", "no fact begins"), ("2010", "2006", "last date")])
+def test_a_time_that_is_not_on_the_axis_is_answered_as_of_the_one_before_and_said_so(world, time, as_of, why):
+    model, data = world.model(), world.dataset()
+    found, there = (ask(model, data, "Gus", "leads", "?", at, top=ALL) for at in (time, as_of))
+    assert [a.key for a in found] == [a.key for a in there]
+    assert (found.as_of, there.as_of, there.note) == (as_of, None, None)
+    assert f"answered as of {as_of}: the question is about {time}" in str(found) and why in str(found)
+    assert found.to_dict()["as_of"] == as_of and "as_of" not in there.to_dict()
+    assert f"answered as of {as_of}" in str(ask(model, data, "Gus", "leads", "?", time, min_probability=1))
 
 
 def test_candidates_share_the_probability_among_them(world):
@@ -212,7 +228,7 @@ def test_static_models_answer_the_same_at_all_times_and_date_nothing(world, name
         (("", "leads", "?", "2001"), {}, BadRequest, "the subject is empty; expected a name"),
         (("Ado", "leads", "?", "2001"), {}, UnknownName, r"no entity 'Ado'; did you mean 'Ada'\?"),
         (("Ada", "lead", "?", "2001"), {}, UnknownName, r"no predicate 'lead'; did you mean 'leads'\?"),
-        (("Ada", "leads", "?", "1999"), {}, TimeOutside, "'1999' is outside the timeline, which covers 2000 to 2006"),
+        (("Ada", "leads", "?", "1999"), {}, TimeOutside, "'1999' is before the first date .* covers 2000 to 2006"),
         (("Ada", "leads", "?", "soon"), {}, BadDate, "not a date: 'soon'"),
         (("Ada", "leads", "?", "2001"), {"top": 0}, BadRequest, "top is 0; expected at least 1"),
         (("Ada", "leads", "?", "2001"), {"min_probability": 2}, BadRequest, "min_probability is 2; expected 0 to 1"),

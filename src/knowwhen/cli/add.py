@@ -30,12 +30,15 @@ def add(
     Example: knowwhen add runs/leaders news.csv
     """
     before = open_run(run, device, allow_code, no_verify)
-    after = before.add(facts, format=format, columns=parse_columns(columns), skip_bad=skip_bad, rejects=rejects)
+    new = before.read_facts(facts, format=format, columns=parse_columns(columns), skip_bad=skip_bad, rejects=rejects)
+    after = before.add(new)
     if not after.model.evidence:
         say("this model was trained without evidence: added facts are known, but say nothing about others")
+    added = len(after.dataset.added) - len(before.dataset.added)
     report = {
         "run": str(run),
-        "added": len(after.dataset.added) - len(before.dataset.added),
+        "added": added,
+        "already_there": len(new.all_facts) - added,
         "added_in_all": len(after.dataset.added),
         "new_entities": len(after.dataset.entities) - len(before.dataset.entities),
         "new_timestamps": len(after.dataset.timeline) - len(before.dataset.timeline),

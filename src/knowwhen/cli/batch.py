@@ -39,6 +39,7 @@ SCHEMA = {
     "known": pl.Boolean,
     "begin": pl.String,
     "end": pl.String,
+    "as_of": pl.String,
     "error": pl.String,
 }
 FACT = dict.fromkeys(("subject", "predicate", "object", "begin", "end", "lag"), pl.String)
@@ -171,7 +172,7 @@ def _rows(line: int, question: tuple[Any, ...], found: Answers | TimeAnswers | K
         rows = [{"answer": f"{span['begin']}..{span['end']}", **span} for span in found.to_dicts()]
         reasons = [found.reasons]  # of the best span alone
     else:
-        rows = [{**row, "answer": row["name"]} for row in found.to_polars().to_dicts()]
+        rows = [{**row, "answer": row["name"], "as_of": found.as_of} for row in found.to_polars().to_dicts()]
         reasons = [row.reasons for row in found]
     rows = [{k: v for k, v in {**asked, **row, "rank": i}.items() if k in SCHEMA} for i, row in enumerate(rows, 1)]
     rows = [{**row, "reasons": why.to_dict()} if why else row for row, why in zip_longest(rows, reasons) if row]

@@ -8,17 +8,18 @@ import numpy as np
 import polars as pl
 
 from knowwhen.errors import BadRequest, did_you_mean
-from knowwhen.facts.dataset import Dataset
+from knowwhen.facts.dataset import Dataset, row_keys
 from knowwhen.facts.table import OPEN, Facts, Ints
 from knowwhen.facts.timeline import Timeline
 from knowwhen.facts.vocabulary import Vocabulary
 
 
 def extended(dataset: Dataset, new: Dataset) -> tuple[Dataset, Ints]:
-    """The dataset with all facts of another as `added`, and for each timestamp of its axis the one it had before.
+    """The dataset with the facts of another as `added`, and for each timestamp of its axis the one it had before.
 
     Ids of entities stay, new ones come behind. A new time takes the place of the last one before it on the old axis,
-    or of the first. Predicates must be known: what a new one means, only training can tell.
+    or of the first. Predicates must be known: only training can tell what a new one means. A fact that is in train or
+    was added before is left out, so that adding a file twice is adding it once.
     """
     unknown = [key for key in new.predicates.keys if key not in dataset.predicates]
     if unknown:
@@ -37,6 +38,9 @@ def extended(dataset: Dataset, new: Dataset) -> tuple[Dataset, Ints]:
     moved = _places(dataset.timeline.positions, positions)
     earlier = (_shifted(part, moved) for part in (dataset.train, dataset.valid, dataset.test, dataset.added))
     train, valid, test, before = earlier
+    _, first = np.unique(row_keys(added), return_index=True)
+    added = added[np.sort(first)]
+    added = added[~np.isin(row_keys(added), row_keys(Facts.concatenate(train, before)))]
     grown = replace(
         dataset,
         entities=entities,

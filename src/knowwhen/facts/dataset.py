@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from knowwhen import checksums
 from knowwhen.errors import BadInput, BadRequest
 from knowwhen.facts.dates import Granularity
-from knowwhen.facts.formats.folder import DATASHEET, write_sheet
+from knowwhen.facts.formats.folder import DATASHEET, FILLED, write_sheet
 from knowwhen.facts.formats.named import SPLITS, TIMES, NamedDataset, ReadOptions
 from knowwhen.facts.frames import write_parquet
 from knowwhen.facts.index.known import KnownFacts
 from knowwhen.facts.index.ranges import rows_in_order
 from knowwhen.facts.table import OPEN, Facts
-from knowwhen.facts.timeline import Timeline
+from knowwhen.facts.timeline import Timeline, filled
 from knowwhen.facts.vocabulary import Vocabulary
 from knowwhen.files import UNCHANGED, whole_folder, writing
 
@@ -54,7 +54,7 @@ class Dataset:
             "entity", frame["subject"], frame["object"], labels=named.entity_labels
         )
         predicates, (predicate,) = Vocabulary.numbering("predicate", frame["predicate"], labels=named.predicate_labels)
-        timeline, begin, end = _number_times(frame, granularity)
+        timeline, begin, end = _number_times(frame, granularity, named.is_filled)
         facts = Facts(subject, predicate, object, begin, end)
         if "" in named.splits:
             splits, counts = _split(facts, options)
@@ -175,20 +175,32 @@ class Dataset:
             labels = vocabulary.labels if vocabulary.labels is not None else pl.Series([None] * len(vocabulary))
             table = pl.DataFrame({"key": vocabulary.keys, "label": labels.cast(pl.String)})
             write_parquet(table, folder / f"{stem}.parquet")
-        write_sheet(folder / DATASHEET, {**self.info(), **self.about})
+        write_sheet(folder / DATASHEET, {**self.info(), **self._axis(), **self.about})
+
+    def _axis(self) -> dict[str, str]:
+        """What the folder has to say of its time axis, to be read back the same."""
+        facts = self.all_facts
+        occurring = np.unique(np.concatenate([facts.begin, facts.end]))
+        return {"axis": FILLED} if len(occurring[occurring != OPEN]) < len(self.timeline) else {}
 
 
-def _number_times(frame: pl.DataFrame, granularity: Granularity) -> tuple[Timeline, Ints, Ints]:
-    """The timeline of all begins and ends, and both columns numbered on it."""
+def _number_times(frame: pl.DataFrame, granularity: Granularity, is_filled: bool) -> tuple[Timeline, Ints, Ints]:
+    """The timeline of all begins and ends, filled up where that is wanted, and both columns numbered on it."""
     days = pl.concat([frame[name].unique() for name in TIMES]).unique().drop_nulls().sort()
     of_day = np.array([granularity.position(day) for day in days], dtype=np.int64)
     positions = np.unique(of_day)
+    if is_filled:
+        begin, end = (
+            frame[name].replace_strict(days, pl.Series(of_day), default=None, return_dtype=pl.Int64) for name in TIMES
+        )
+        known = (column.is_not_null().to_numpy() for column in (begin, end))
+        positions = filled(begin.fill_null(0).to_numpy(), end.fill_null(0).to_numpy(), *known)
     ids = pl.Series(np.searchsorted(positions, of_day))
-    begin, end = (
+    begins, ends = (
         frame[name].replace_strict(days, ids, default=None, return_dtype=pl.Int64).fill_null(OPEN).to_numpy()
         for name in TIMES
     )
-    return Timeline(granularity, positions), begin, end
+    return Timeline(granularity, positions), begins, ends
 
 
 def _split(facts: Facts, options: ReadOptions) -> tuple[dict[str, Facts], dict[str, int]]:

@@ -74,15 +74,6 @@ class Facts:
         return ~(self.is_static | self.is_event | self.is_half_open)
 
 
-def holding(facts: Facts, ids: Ints | range | None) -> Facts:
-    """Those facts that hold at one of the timestamps at least, which are neighbours; all where ids is None."""
-    if ids is None:
-        return facts
-    first, last = ids[0], ids[-1]
-    # OPEN is -1: an open begin lies before every timestamp by itself, an open end has to be asked for.
-    return facts[(facts.begin <= last) & ((facts.end >= first) | (facts.end < 0))]
-
-
 def span_labels(facts: Facts, labels: list[str]) -> list[tuple[str | None, str | None]]:
     """Begin and end of each fact as dates, None where they are open, in order of time."""
     dates = [*labels, None]  # OPEN = -1 takes the last

@@ -10,16 +10,37 @@ from numpy.typing import NDArray
 
 from knowwhen.errors import TimeOutside
 from knowwhen.facts.dates import Granularity, Period, civil, parse_period
+from knowwhen.facts.table import Bools, Facts
 
 Ints = NDArray[np.int64]
+
+MOST = 5_000  # timestamps of an axis that is filled up: thirteen years by day
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A time that was asked for: its place on the calendar, and the timestamps that stand for it."""
+
+    ids: range  # never empty
+    first: int  # positions, whether or not the axis has them
+    last: int
+    as_of: str | None = None  # the timestamp that stands for it, where the axis has none of its own
+    beyond: bool = False  # it lies after the last timestamp
+
+    def note(self, text: str) -> str | None:
+        """What a reader of the answer should know; nothing where the axis has the time."""
+        if self.as_of is None:
+            return None
+        why = "which is after the last date in the data" if self.beyond else "on which no fact begins, ends or holds"
+        return f"answered as of {self.as_of}: the question is about {text}, {why}"
 
 
 @dataclass(frozen=True, eq=False)
 class Timeline:
     """Timestamps 0 … T-1 at increasing positions, counted in days, months or years.
 
-    Only timestamps that occur in the facts are on it (as in the paper), so neighbours may lie further apart than
-    one unit: `gaps` says how far.
+    Benchmarks have only the timestamps at which facts begin or end (as in the paper), tables also those in between at
+    which a fact holds. Neighbours may lie further apart than one unit: `gaps` says how far.
     """
 
     granularity: Granularity
@@ -63,22 +84,52 @@ class Timeline:
         )
 
     def ids(self, text: str) -> range:
-        """The ids a date text covers: `2014-03` has up to 31 on a daily axis, `2009..2012` four on a yearly one.
+        """The ids a date text covers: `2014-03` has up to 31 on a daily axis, `2009..2012` four on a yearly one."""
+        return self.moment(text).ids
 
-        A time between two timestamps, where no fact begins or ends, stands for the last timestamp before it.
+    def moment(self, text: str) -> Moment:
+        """The time that a date text asks for.
+
+        Where the axis has no timestamp of that time, the last one before it stands for it, also after the end of the
+        axis; before its start there is none.
         """
         period = parse_period(text)
         if period is None:
-            return range(len(self))
+            return Moment(range(len(self)), int(self.positions[0]), int(self.positions[-1]))
+        first, last = (self.granularity.position(day) for day in (period.first, period.last))
         covered = self.covered(period)
         if covered:
-            return covered
-        if not 0 < covered.start < len(self):
-            raise TimeOutside(f"{text!r} is outside the timeline, which covers {self.span()}")
-        return range(covered.start - 1, covered.start)
+            return Moment(covered, first, last)
+        if not covered.start:
+            raise TimeOutside(f"{text!r} is before the first date in the data, which covers {self.span()}")
+        ids = range(covered.start - 1, covered.start)
+        return Moment(ids, first, last, self.label(ids[0]), beyond=covered.start == len(self))
+
+    def holding(self, facts: Facts, moment: Moment | None) -> Facts:
+        """The facts that hold at some time of a moment, whether or not the axis has it; all where there is none."""
+        if moment is None:
+            return facts
+        begin, end = (np.append(self.positions, 0)[column] for column in (facts.begin, facts.end))  # OPEN = -1
+        return facts[((facts.begin < 0) | (begin <= moment.last)) & ((facts.end < 0) | (end >= moment.first))]
 
     def span(self) -> str:
         """'1945 to 2025 by year', for messages."""
         if not len(self):
             return "no time"
         return f"{self.label(0)} to {self.label(-1)} by {self.granularity}"
+
+
+def filled(begin: Ints, end: Ints, is_begin_known: Bools, is_end_known: Bools) -> Ints:
+    """The positions of facts' begins and ends, and those in between at which some fact holds; (n,) each.
+
+    A time at which no fact holds would have nothing to learn from. Where there would be too many, there are only those
+    of begins and ends.
+    """
+    occurring = np.unique(np.concatenate([begin[is_begin_known], end[is_end_known]]))
+    if not len(occurring) or occurring[-1] - occurring[0] >= max(MOST, 2 * len(occurring)):
+        return occurring
+    low, high = int(occurring[0]), int(occurring[-1])
+    dated = is_begin_known | is_end_known
+    first, last = np.where(is_begin_known, begin, low)[dated], np.where(is_end_known, end, high)[dated]
+    changes = np.bincount(first - low, minlength=high - low + 2) - np.bincount(last - low + 1, minlength=high - low + 2)
+    return np.flatnonzero(np.cumsum(changes)[:-1] > 0) + low

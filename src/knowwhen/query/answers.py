@@ -51,6 +51,8 @@ class Answers(Drawable, Sequence[Answer]):
     slot: Slot
     rows: tuple[Answer, ...]
     calibrated: bool
+    note: str | None = None  # where the time that was asked for is not on the time axis
+    as_of: str | None = None  # the timestamp that stands for it
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -71,6 +73,7 @@ class Answers(Drawable, Sequence[Answer]):
             "question": self.question,
             "asks": self.slot,
             "calibrated": self.calibrated,
+            **({"as_of": self.as_of, "note": self.note} if self.as_of else {}),
             "answers": self.to_dicts(),
         }
 
@@ -98,7 +101,9 @@ class Answers(Drawable, Sequence[Answer]):
 
     def __str__(self) -> str:
         if not self.rows:
-            return f"({visible(self.question)})\nno answers are left"
+            return "\n".join(
+                [f"({visible(self.question)})", "no answers are left", *([self.note] if self.note else [])]
+            )
         head, *rows = self._cells()
         number = len(str(len(rows)))
         heading, *lines = table(
@@ -127,7 +132,8 @@ class Answers(Drawable, Sequence[Answer]):
         ]
 
     def _foot(self) -> list[str]:
-        return foot(self.calibrated, self.rows[0].reasons if self.rows else None)
+        lines = foot(self.calibrated, self.rows[0].reasons if self.rows else None)
+        return [self.note, *lines] if self.note else lines
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from knowwhen.evaluation.probabilities import time_curves
 from knowwhen.evaluation.questions import SLOTS, Floats, Slot
 from knowwhen.evaluation.spans import SPAN_SHARE, best_spans
 from knowwhen.facts.dataset import Dataset
-from knowwhen.facts.table import Facts, Ints, holding, span_labels
+from knowwhen.facts.table import Facts, Ints, span_labels
 from knowwhen.models import TemporalModel
 from knowwhen.query.answers import Answer, Answers, Span, TimeAnswers, TimeSpan
 from knowwhen.query.explain import Explainer, Explanation, Ids
@@ -135,7 +135,7 @@ def known_answers(dataset: Dataset, question: Question) -> Facts:
         found = spans.with_object(p, o)
     else:
         found = spans.between(s, o)
-    return holding(found, question.times)
+    return dataset.timeline.holding(found, question.moment)
 
 
 class _Respond:
@@ -180,7 +180,8 @@ class _Respond:
             spans = tuple(spans_of.get(i, ()))
             name, key = vocabulary.label(i), vocabulary.key(i)
             rows.append(Answer(name, key, score, probability, bool(spans), spans, why))
-        return Answers(question.text, question.slot, tuple(rows), self._is_calibrated(question.slot))
+        calibrated = self._is_calibrated(question.slot)
+        return Answers(question.text, question.slot, tuple(rows), calibrated, question.note, _as_of(question))
 
     def _reasons(
         self, question: Question, asked: ScoredQuestion, listed: Ranked
@@ -252,6 +253,10 @@ class _Respond:
         if slot == "time" and self.head is not None:
             return len(self.dataset.valid) > 0
         return self.calibration is not None and slot in self.calibration.fits
+
+
+def _as_of(question: Question) -> str | None:
+    return question.moment.as_of if question.moment else None
 
 
 def _column(slot: Slot) -> Callable[[Facts], Ints]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from knowwhen.errors import BadRequest
 from knowwhen.facts.dataset import Dataset
-from knowwhen.facts.table import Facts, Ints, holding
+from knowwhen.facts.table import Facts, Ints
 
 Kind = Literal["entity", "predicate"]
 
@@ -72,8 +72,8 @@ def entity_facts(
         raise BadRequest(f"the time is {asked!r}, but no fact has one; ask without a time")
     sides = dataset.spans.about(e)
     if asked:
-        ids = dataset.timeline.ids(asked)
-        sides = (holding(sides[0], ids), holding(sides[1], ids))
+        moment = dataset.timeline.moment(asked)
+        sides = (dataset.timeline.holding(sides[0], moment), dataset.timeline.holding(sides[1], moment))
     facts = Facts.concatenate(*sides)
     is_subject = np.arange(len(facts)) < len(sides[0])
     order = np.lexsort((facts.end, facts.begin, facts.predicate, ~is_subject))

@@ -13,7 +13,7 @@ from knowwhen.dating.holding import new_facts_hold
 from knowwhen.dating.judging import Half, link_probability
 from knowwhen.dating.moments import Moments
 from knowwhen.dating.neighbours import Asked
-from knowwhen.errors import BadRequest, TimeOutside
+from knowwhen.errors import BadRequest
 from knowwhen.evaluation.questions import Floats
 from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.dates import parse_period
@@ -113,15 +113,11 @@ def _read(dataset: Dataset, row: tuple[Any, ...]) -> _Asked:
 
 def moment_ids(dataset: Dataset, time: str) -> tuple[range, int]:
     """The timestamps that a date covers, and how many units it lies beyond the last one, which then stands for it."""
-    timeline, period = dataset.timeline, parse_period(time)
-    if period is None:
+    timeline = dataset.timeline
+    if parse_period(time) is None:
         raise BadRequest(f"the time is {time!r}; expected a date, such as {timeline.label(-1)}")
-    beyond = timeline.granularity.position(period.first) - int(timeline.positions[-1])
-    if beyond > 0:
-        return range(len(timeline) - 1, len(timeline)), beyond
-    if timeline.granularity.position(period.last) < timeline.positions[0]:
-        raise TimeOutside(f"{time!r} is before the first time of the data, which covers {timeline.span()}")
-    return timeline.ids(time), 0
+    moment = timeline.moment(time)
+    return moment.ids, moment.first - int(timeline.positions[-1]) if moment.beyond else 0
 
 
 def holds_ids(model: TemporalModel, head: TimeHead, dataset: Dataset, asked: Sequence[_Asked]) -> list[Holds]:

@@ -76,9 +76,12 @@ def similar(model: TemporalModel, dataset: Dataset, entity: str, top: int = 10) 
 def nearest_times(model: TemporalModel, dataset: Dataset, time: object, top: int = 10) -> Neighbours:
     """The timestamps whose rows point most nearly the same way; `time` is one timestamp of the axis."""
     axis, timeline = embedding_rows(model, dataset, "timestamps"), dataset.timeline
-    ids = timeline.ids(str(time))
+    moment = timeline.moment(str(time))
+    ids = moment.ids
     if len(ids) != 1:
         raise BadRequest(f"{str(time)!r} covers {len(ids)} timestamps; name one, by {timeline.granularity}")
+    if moment.as_of is not None:
+        raise BadRequest(f"the time axis has no {str(time)!r}; the last timestamp before it is {moment.as_of}")
     labels = timeline.labels()
     rows = [Neighbour(labels[j], labels[j], cosine) for j, cosine in _nearest(axis, ids[0], top)]
     return Neighbours(labels[ids[0]], tuple(rows))

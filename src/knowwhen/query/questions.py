@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from knowwhen.errors import BadRequest
 from knowwhen.evaluation.questions import Slot
 from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.table import Ints
-from knowwhen.facts.timeline import Timeline
+from knowwhen.facts.timeline import Moment, Timeline
 from knowwhen.models import Sizes
 from knowwhen.query.scoring import ScoredQuestion
 
@@ -27,9 +27,15 @@ class Question:
     s: int
     p: int
     o: int
-    times: range | None  # neighbouring timestamps; None: whenever
+    moment: Moment | None  # None: whenever
     text: str  # 'United States, has president, ?, 2012'
     candidates: Ints | None = None
+    note: str | None = None  # where the axis has no timestamp of the time that is asked for
+
+    @property
+    def times(self) -> range | None:
+        """Neighbouring timestamps; None: whenever."""
+        return self.moment and self.moment.ids
 
     def scored(self, sizes: Sizes, *, temporal: bool, hidden: Ints | None = None) -> ScoredQuestion:
         """What a model has to score for a question that asks for a name."""
@@ -66,11 +72,12 @@ def read_question(
     slot = asked[0]
     s, o = (-1 if slot == place else dataset.entities.id(given[place]) for place in ("subject", "object"))
     p = -1 if slot == "predicate" else dataset.predicates.id(predicate)
-    times = None if slot == "time" or not date else _ids(dataset.timeline, date)
-    question = Question(slot, s, p, o, times, _text(dataset, slot, s, p, o, date))
-    if candidates is None:
-        return question
-    return Question(slot, s, p, o, times, question.text, candidate_ids(dataset, question, candidates))
+    moment = None if slot == "time" or not date else _moment(dataset.timeline, date)
+    note = moment and moment.note(date)
+    question = Question(slot, s, p, o, moment, _text(dataset, slot, s, p, o, date), note=note)
+    return (
+        question if candidates is None else replace(question, candidates=candidate_ids(dataset, question, candidates))
+    )
 
 
 def candidate_ids(dataset: Dataset, question: Question, candidates: Sequence[str] | str) -> Ints:
@@ -94,10 +101,10 @@ def candidate_ids(dataset: Dataset, question: Question, candidates: Sequence[str
     return np.unique(np.array([vocabulary.id(name) for name in candidates], np.int64))
 
 
-def _ids(timeline: Timeline, date: str) -> range:
+def _moment(timeline: Timeline, date: str) -> Moment:
     if not len(timeline):
         raise BadRequest(f"the time is {date!r}, but no fact has one; ask without a time")
-    return timeline.ids(date)
+    return timeline.moment(date)
 
 
 def _text(dataset: Dataset, slot: Slot, s: int, p: int, o: int, date: str) -> str:

@@ -16,7 +16,7 @@ from knowwhen.errors import BadRequest
 from knowwhen.evaluation.calibration import Calibration, temperature_of
 from knowwhen.evaluation.probabilities import log_normaliser
 from knowwhen.facts.dataset import Dataset
-from knowwhen.facts.table import holding, span_labels
+from knowwhen.facts.table import span_labels
 from knowwhen.models import TemporalModel
 
 
@@ -55,9 +55,10 @@ def timeline(
     if not len(dataset.timeline):
         raise BadRequest(f"{dataset.name} has no times to look along")
     s, p = dataset.entities.id(subject), dataset.predicates.id(predicate)
-    ids = dataset.timeline.ids(span) if span is not None else range(len(dataset.timeline))
+    moment = dataset.timeline.moment(span or "")
+    ids = moment.ids
     if objects is None:
-        found = holding(dataset.spans.with_subject(s, p), ids)
+        found = dataset.timeline.holding(dataset.spans.with_subject(s, p), moment)
         o = list(dict.fromkeys(found.object[np.argsort(found.begin, kind="stable")].tolist()))
         if not o:
             raise BadRequest(f"no object of {subject!r}, {predicate!r} is known in that time; name some")

@@ -83,6 +83,15 @@ def test_usual_headers_are_recognised(tmp_path, header):
     assert rows_of(dataset) == [("a", "b", "c", "1999", "1999")]
 
 
+def test_the_axis_of_a_table_has_the_years_at_which_a_fact_holds(tmp_path):
+    path = write(tmp_path / "f.csv", "s,p,o,begin,end\na,b,c,2001,2004\na,b,d,2006,2006\na,b,d,2009,2010\n")
+    data = kw.load(path, fractions=(0, 0))
+    assert data.timeline.labels() == ["2001", "2002", "2003", "2004", "2006", "2009", "2010"]
+    data.save(tmp_path / "saved")
+    assert kw.load(tmp_path / "saved").hash == data.hash
+    assert 'axis = "filled"' in (tmp_path / "saved" / "dataset.toml").read_text()
+
+
 def test_columns_are_mapped_by_name_or_by_number(tmp_path):
     named = write(tmp_path / "f.csv", "who,does,what,on\na,b,c,1999\n")
     wanted = {"subject": "who", "predicate": "does", "object": "what", "time": "on"}

@@ -21,6 +21,7 @@ from knowwhen.files import write_whole
 
 DATASHEET = "dataset.toml"
 ABOUT = ("description", "licence", "sources")
+FILLED = "filled"  # the value of `axis` where it has more timestamps than begins and ends
 
 
 class Folder:
@@ -39,6 +40,7 @@ class Folder:
             read_splits(path, options, problems),
             name=sheet["name"],
             granularity=Granularity(sheet["granularity"]),
+            is_filled=sheet.get("axis") == FILLED,
             entity_labels=_read_labels(path / "entities.parquet"),
             predicate_labels=_read_labels(path / "predicates.parquet"),
             about={key: str(sheet[key]) for key in ABOUT if key in sheet},

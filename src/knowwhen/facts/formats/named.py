@@ -44,6 +44,7 @@ class NamedDataset:
     splits: dict[str, NamedFacts]
     name: str = ""
     granularity: Granularity | None = None
+    is_filled: bool = False  # the time axis also has times between begins and ends, where some fact holds
     entity_labels: pl.DataFrame | None = None  # key, label
     predicate_labels: pl.DataFrame | None = None
     counts: dict[str, int] = field(default_factory=dict)  # what the reader left out or mended, and how often

@@ -46,12 +46,12 @@ class Tables:
 
     def read(self, path: Path, options: ReadOptions, problems: Problems) -> NamedDataset:
         if not path.is_dir():
-            return NamedDataset({"": read_table(path, options, problems)}, name=stem(path))
+            return NamedDataset({"": read_table(path, options, problems)}, name=stem(path), is_filled=True)
         files = tables_in(path)
         if len(files) == 1 and not set(files) & set(SPLITS):
             (file,) = files.values()
-            return NamedDataset({"": read_table(file, options, problems)}, name=path.resolve().name)
-        return NamedDataset(read_splits(path, options, problems), name=path.resolve().name)
+            return NamedDataset({"": read_table(file, options, problems)}, name=path.resolve().name, is_filled=True)
+        return NamedDataset(read_splits(path, options, problems), name=path.resolve().name, is_filled=True)
 
 
 def read_splits(folder: Path, options: ReadOptions, problems: Problems) -> dict[str, NamedFacts]:
