@@ -44,5 +44,5 @@ clean:
 $(READY): pyproject.toml constraints.txt
 	test -d .venv || $(PYTHON) -m venv .venv
 	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt torch
-	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[mcp,plot,serve,wikidata,dev]'
+	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[excel,mcp,plot,serve,wikidata,dev]'
 	touch $@

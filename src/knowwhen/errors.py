@@ -28,13 +28,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import ClassVar
+from typing import Any, ClassVar, Protocol
 
 
 class KnowwhenError(Exception):
-    """Base of all errors that a user can cause and mend; its text is one line."""
+    """Base of all errors that a user can cause and mend; its text is one line.
+
+    Where an error knows more, it has attributes for it, which `to_dict` lists.
+    """
 
     status: ClassVar[int] = 500
+
+    def to_dict(self) -> dict[str, Any]:
+        """The class, the text and the attributes, in JSON's types: what `--json` prints."""
+        return {"error": type(self).__name__, "message": str(self), **self.details()}
+
+    def details(self) -> dict[str, Any]:
+        """The attributes of this error by name."""
+        return {}
 
 
 class BadInput(KnowwhenError):
@@ -45,12 +56,24 @@ class BadDate(BadInput):
     pass
 
 
-class BadFacts(BadInput):
-    """Rows that are not facts; `problems` holds one line for each that was looked at."""
+class BadRow(Protocol):
+    """A row that is not a fact, and where it stands."""
 
-    def __init__(self, message: str, problems: Sequence[str]) -> None:
-        super().__init__("\n  ".join([message, *problems]))
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+class BadFacts(BadInput):
+    """Rows that are not facts.
+
+    `problems` has one for each that was looked at, with file, line, column, found and expected.
+    """
+
+    def __init__(self, message: str, problems: Sequence[BadRow]) -> None:
+        super().__init__("\n  ".join([message, *(str(problem) for problem in problems)]))
         self.problems = tuple(problems)
+
+    def details(self) -> dict[str, Any]:
+        return {"problems": [problem.to_dict() for problem in self.problems]}
 
 
 class NotFound(KnowwhenError):
@@ -58,11 +81,14 @@ class NotFound(KnowwhenError):
 
 
 class UnknownName(NotFound):
-    """A name that is not there; `suggestions` are those that may have been meant."""
+    """A `name` that is not there, of a `kind` (entity or predicate); `suggestions` may have been meant."""
 
-    def __init__(self, message: str, suggestions: Sequence[str] = ()) -> None:
+    def __init__(self, message: str, suggestions: Sequence[str] = (), *, kind: str = "", name: str = "") -> None:
         super().__init__(message)
-        self.suggestions = tuple(suggestions)
+        self.suggestions, self.kind, self.name = tuple(suggestions), kind, name
+
+    def details(self) -> dict[str, Any]:
+        return {"kind": self.kind, "name": self.name, "suggestions": list(self.suggestions)}
 
 
 class UnknownDataset(NotFound):
@@ -112,6 +138,10 @@ class MissingExtra(KnowwhenError):
 
     def __init__(self, feature: str, extra: str) -> None:
         super().__init__(f"{feature} needs packages that are not installed: pip install 'knowwhen[{extra}]'")
+        self.extra = extra
+
+    def details(self) -> dict[str, Any]:
+        return {"extra": self.extra}
 
 
 class WorkerDied(KnowwhenError):

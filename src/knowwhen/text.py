@@ -33,3 +33,10 @@ def table(rows: Sequence[Sequence[str]]) -> list[str]:
         ]
         lines.append("  ".join(cells).rstrip())
     return lines
+
+
+def plural(count: object, noun: str) -> str:
+    """'1 row', '2,000 rows', '3 entities'."""
+    assert isinstance(count, int)
+    many = noun.removesuffix("y") + "ies" if noun.endswith("y") and noun[-2] not in "aeiou" else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else many}"

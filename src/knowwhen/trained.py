@@ -122,7 +122,7 @@ class TrainedModel:
         """Without what was added: what is measured."""
         return self.additions.before if self.additions else self
 
-    def add(self, source: Dataset | str | Path, **options: Any) -> TrainedModel:
+    def add(self, source: Any, **options: Any) -> TrainedModel:
         """The model with more facts to draw on, without training: known to `ask`, and evidence where there is any.
 
         `source` and `options` are those of `knowwhen.load`. New entities get a row from the facts that hold them, new
@@ -138,7 +138,7 @@ class TrainedModel:
             _keep_addition(_model_folder(self.path) / "added", source)
         return found
 
-    def read_facts(self, source: str | Path, **options: Any) -> Dataset:
+    def read_facts(self, source: Any, **options: Any) -> Dataset:
         """The facts of a source on the time axis of this model, none of them held out: what `add` takes."""
         granularity = str(self.dataset.timeline.granularity)
         return load(source, **{"granularity": granularity, "fractions": (0.0, 0.0), **options})
@@ -308,7 +308,7 @@ class TrainedModel:
 
 
 def train(
-    data: Dataset | str | Path | None,
+    data: Any,
     recipe: str | Path | None = None,
     *,
     run: str | Path | None = None,
@@ -316,10 +316,12 @@ def train(
     progress: TrainingProgress | None = None,
     overrides: Mapping[str, object] | None = None,
     allow_code: bool = False,
+    reading: Mapping[str, Any] | None = None,
     **options: object,
 ) -> TrainedModel:
     """Trains a model and returns it, the best on valid where there is a valid split.
 
+    `data` is whatever `knowwhen.load` takes, read with the options in `reading`, or what it returned; None to resume.
     Settings come from a `recipe` (a name or a TOML file), then from `options` by short name (`model="tntcomplex"`,
     `rank=64`, `epochs=20`) or `overrides` by full name (`{"regularizer.time_weight": 0.1}`). With `run`, all is kept in
     that folder and `resume=True` goes on where it stopped; without, it is kept in memory. Ctrl-C saves, then stops.
@@ -333,15 +335,18 @@ def train(
     if run is None:
         with tempfile.TemporaryDirectory(prefix="knowwhen-") as aside:
             where = Path(aside) / "run"
+            data = load(data, **(reading or {}))
             kept = train(data, recipe, run=where, progress=progress, overrides=changes, allow_code=allow_code)
             return replace(kept, path=None)
     folder = RunFolder(Path(run))
     with folder.locked():
         dataset, config = first_then_all(
-            lambda: begin(folder, data, recipe, changes, resume, allow_code),
+            lambda: begin(folder, data, recipe, changes, resume, allow_code, reading),
             lambda: (folder.load_data(), folder.read_config(allow_import="model.name" in changes or allow_code)),
         )
         threads, telling = threads_for(config, len(dataset.entities)), (is_first() and progress) or Silent()
+        for note in dataset.notes:
+            telling.notice(f"note: {note}")
         say_threads(folder, threads, telling)
         with using_threads(threads):
             found = train_stages(folder, dataset, config, telling)

@@ -1,6 +1,7 @@
 """`knowwhen data`, run as a user runs it."""
 
 import json
+import shlex
 
 import pytest
 
@@ -50,6 +51,86 @@ def test_check_counts_in_json(knowwhen, facts):
     report = json.loads(knowwhen("data", "check", facts, "--columns", COLUMNS, "--json").stdout)
     assert report["duplicates_in_train"] == 0
     assert report["test_facts_with_unseen_entities"] == 2
+    assert report["entities_seen_once"] == 20
+    assert report["files"][0]["columns"] == {"subject": "who", "object": "what", "predicate": "rel", "time": "when"}
+    assert report["next"] == f"knowwhen train {facts} --columns {COLUMNS} --split 0,0 --run runs/facts"
+
+
+UNTIDY = """Name;relation;Employer;From;To;note
+Ada;works at; Bakery;01.02.2001;31.12.2006;x
+ada;works at;Library;13.02.2006;31.12.9999;y
+ada;works at;Library;13.02.2006;31.12.9999;y
+Ben;works at;;13.02.2006;;y
+Ben;works at;Library;never;;y
+Cleo;works at;Library;soon;;y
+"""
+
+
+def test_check_is_a_diagnosis_that_ends_with_the_next_command(knowwhen, tmp_path):
+    (tmp_path / "jobs.csv").write_text(UNTIDY)
+    columns = "subject=Name,object=Employer"
+    done = knowwhen("data", "check", "jobs.csv", "--columns", columns, cwd=tmp_path)
+    assert done.returncode == 1 and done.stderr == ""
+    lines = done.stdout.splitlines()
+    for line in (
+        "jobs.csv: text with semicolons, UTF-8, 6 rows",
+        "dates: dd.mm.yyyy (4 different)",
+        "bad: 1 row (line 5): Employer: found nothing, expected a name",
+        "facts: 2 (2 train): 1 with begin and end, 1 with one of them",
+        "duplicates left out: 1",
+        "nearly the same: 'Ada', 'ada'",
+        "note: jobs.csv: 1 column is not used: note",
+        "note: jobs.csv: blanks around names were removed in 1 cell",
+        "note: jobs.csv: dates such as 9999-12-31 were read as open",
+    ):
+        assert line in lines, done.stdout
+    assert any(line.startswith("bad: 2 rows (line 6, 7): From: found another text, expected YYYY") for line in lines)
+    assert not (tmp_path / "jobs.csv.rejects.tsv").exists()
+    # More rows are bad than good: mend the table before anything else.
+    assert not any(line.startswith("next:") for line in lines)
+    done = knowwhen("data", "check", "jobs.csv", "--columns", columns, "--skip-bad", cwd=tmp_path)
+    last = done.stdout.splitlines()[-1]
+    assert last == f"next: knowwhen train jobs.csv --columns {columns} --skip-bad --run runs/jobs"
+    assert "note: most rows were skipped" not in done.stdout
+    assert (done.returncode, (tmp_path / "jobs.csv.rejects.tsv").exists()) == (0, True)
+
+
+def test_the_next_command_of_check_runs(knowwhen, tmp_path):
+    rows = "".join(f"a{i % 5},works at,b{i % 3},{1990 + i}\n" for i in range(20))
+    (tmp_path / "jobs.csv").write_text("person,does,firm,year\n" + rows)
+    failed = knowwhen("data", "check", "jobs.csv", cwd=tmp_path)
+    assert "--columns subject=person,predicate=does,object=firm,time=year" in failed.stderr
+    columns = "subject=person,predicate=does,object=firm"
+    done = knowwhen("data", "check", "jobs.csv", "--columns", columns, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    command = shlex.split(done.stdout.splitlines()[-1].removeprefix("next: knowwhen "))
+    assert command[-4:] == ["--split", "0,0", "--run", "runs/jobs"]
+    ran = knowwhen(*command, "--set", "model.rank=2", "--set", "training.epochs=1", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_when_most_rows_are_bad_it_says_so_and_where_they_are(knowwhen, tmp_path):
+    (tmp_path / "facts.csv").write_text("s,p,o,time\na,b,c,1999\n" + "a,b,c,never\n" * 3)
+    done = knowwhen("data", "info", "facts.csv", "--skip-bad", cwd=tmp_path)
+    assert "note: most rows were skipped: 3 of 4 (75%), and written to facts.csv.rejects.tsv" in done.stderr
+    nothing = knowwhen("data", "check", "facts.csv", "--date-format", "%d.%m.%Y", cwd=tmp_path)
+    assert (nothing.returncode, "bad: 4 rows" in nothing.stdout) == (1, True), nothing.stdout
+
+
+def test_standard_input_is_a_source(forks, facts):
+    done = forks.run("data", "info", "-", "--columns", COLUMNS, "--json", stdin=str(facts))
+    assert json.loads(done.out)["train"] == 16
+
+
+def test_what_is_overlooked_is_said_by_info_import_and_train(knowwhen, tmp_path):
+    (tmp_path / "facts.csv").write_text("s,p,o,on\n" + "".join(f"a{i},b,c{i % 4},1999\n" for i in range(12)))
+    for command in (["data", "info"], ["data", "import", "--out", "mine"], ["train", "--run", "r", *QUICK]):
+        done = knowwhen(*command, "facts.csv", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "note: facts.csv: 1 column is not used: on\nnote: no fact has a time" in done.stderr
+
+
+QUICK = ["--set", "model.rank=2", "--set", "training.epochs=1"]
 
 
 def test_bad_rows_are_skipped_on_demand_and_written_down(knowwhen, tmp_path):
@@ -58,7 +139,7 @@ def test_bad_rows_are_skipped_on_demand_and_written_down(knowwhen, tmp_path):
     assert failed.returncode == 1
     assert failed.stdout == ""
     assert failed.stderr.startswith(
-        "knowwhen: 1 bad row (--skip-bad reads on without them)\n  facts.csv:3: begin: found"
+        "knowwhen: 1 bad row (--skip-bad reads on without them)\n  facts.csv:3: time: found"
     )
     skipped = knowwhen("data", "info", "facts.csv", "--skip-bad", "--json", cwd=tmp_path)
     assert json.loads(skipped.stdout)["bad_rows_skipped"] == 1

@@ -47,7 +47,10 @@ def test_ask_draws_its_answers(knowwhen, run, tmp_path, question):
         (["reliability", "--span", "1980", "--out", "f.svg"], "knowwhen: a figure of kind reliability takes no --span"),
         (["timeline", "France", "--out", "f.svg"], "knowwhen: a timeline needs SUBJECT and PREDICATE, such as"),
         (["timeline", "Frnce", "has president", "--out", "f.svg"], "knowwhen: no entity 'Frnce'"),
-        (["timeline", "France", "has president", "--span", "1800", "--out", "f.svg"], "knowwhen: '1800' is outside"),
+        (
+            ["timeline", "France", "has president", "--span", "1800", "--out", "f.svg"],
+            "knowwhen: '1800' is before",
+        ),
     ],
 )
 def test_mistakes_are_one_line(knowwhen, run, tmp_path, arguments, message):

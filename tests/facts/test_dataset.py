@@ -130,7 +130,7 @@ def test_check_counts_repetitions_leaks_and_the_unseen(tmp_path):
 
 @pytest.mark.parametrize(
     ("sheet", "message"),
-    [("name = ", "cannot read"), ('name = "x"\n', "needs a name and a granularity of day, month, year")],
+    [("name = ", "cannot read"), ('name = "x"\n', "needs a name and a granularity of minute, hour, day, month, year")],
 )
 def test_a_broken_datasheet_is_named(dataset, tmp_path, sheet, message):
     dataset.save(tmp_path / "saved")

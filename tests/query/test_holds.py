@@ -116,7 +116,7 @@ def test_many_at_once_are_the_same_as_one_by_one(model):
 def test_errors_name_what_is_wrong(model):
     with pytest.raises(UnknownName, match="no entity 'offices 4'"):
         model.holds("offices 4", "held by", "person 4 1", 2000)
-    with pytest.raises(TimeOutside, match="'1700' is before the first time of the data, which covers 1990"):
+    with pytest.raises(TimeOutside, match="'1700' is before the first date in the data, which covers 1990"):
         model.holds("office 4", "held by", "person 4 1", 1700)
     with pytest.raises(BadRequest, match="expected subject, predicate, object and a time"):
         model.holds("office 4", "held by", "person 4 1", "")

@@ -175,7 +175,7 @@ def test_metrics_come_with_their_protocol(client, model):
     [
         ("/api/ask", {**QUESTION, "subject": "offce 3"}, 404, "UnknownName", "no entity 'offce 3'; did you mean"),
         ("/api/ask", {**QUESTION, "object": "office 1"}, 400, "BadRequest", "0 of 4 places are '?'"),
-        ("/api/ask", {**QUESTION, "time": "1800"}, 404, "TimeOutside", "outside the timeline"),
+        ("/api/ask", {**QUESTION, "time": "1800"}, 404, "TimeOutside", "before the first date"),
         ("/api/ask", {**QUESTION, "time": "soon"}, 422, "BadDate", "soon"),
         ("/api/ask", {**QUESTION, "top": 51}, 400, "BadRequest", "top: 51 given, at most 50 are allowed"),
         ("/api/ask", {**QUESTION, "top": 0}, 422, "BadRequest", "top: input should be greater than or equal to 1"),

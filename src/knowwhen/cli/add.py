@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from knowwhen.cli.data import Columns, Format, Rejects, SkipBad, parse_columns
 from knowwhen.cli.opening import AllowCode, Device, NoVerify, Run, open_run
-from knowwhen.cli.output import Json, say, show
+from knowwhen.cli.output import Json, say, say_notes, show
+from knowwhen.cli.reading import reading as with_reading
 
 
-def add(
+def add_facts(
     run: Run,
-    facts: Annotated[str, typer.Argument(help="A file or folder of facts, as `knowwhen data import` reads them.")],
-    format: Format = None,
-    columns: Columns = None,
-    skip_bad: SkipBad = False,
-    rejects: Rejects = None,
+    facts: Annotated[str, typer.Argument(help="A file or folder, as `knowwhen data import` reads them, or -.")],
+    reading: dict[str, Any],
     device: Device = None,
     allow_code: AllowCode = False,
     no_verify: NoVerify = False,
@@ -30,7 +27,9 @@ def add(
     Example: knowwhen add runs/leaders news.csv
     """
     before = open_run(run, device, allow_code, no_verify)
-    new = before.read_facts(facts, format=format, columns=parse_columns(columns), skip_bad=skip_bad, rejects=rejects)
+    reading.pop("given")
+    new = before.read_facts(facts, **reading)
+    say_notes(new)
     after = before.add(new)
     if not after.model.evidence:
         say("this model was trained without evidence: added facts are known, but say nothing about others")
@@ -44,3 +43,7 @@ def add(
         "new_timestamps": len(after.dataset.timeline) - len(before.dataset.timeline),
     }
     show(report, as_json)
+
+
+add = with_reading(add_facts, leave_out=("split", "seed", "granularity"))  # those of the run
+add.__name__ = "add"

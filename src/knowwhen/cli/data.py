@@ -3,69 +3,39 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.progress import TaskID
 
-from knowwhen.cli.output import Json, download_progress, show
-from knowwhen.errors import BadRequest
+from knowwhen.cli.output import Json, download_progress, say_notes, show
+from knowwhen.cli.reading import reading as with_reading
 from knowwhen.facts.catalog import REMOTE, available, check_public, download, load
-from knowwhen.facts.dataset import Dataset
+from knowwhen.facts.dataset import Dataset, NoFacts
 
 app = typer.Typer(help="Look at datasets, get them, check them, import them.", no_args_is_help=True)
 
-Source = Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, a folder or a file.")]
-Format = Annotated[str | None, typer.Option("--format", help="icews, yago15k, wikidata12k, folder or table.")]
-Columns = Annotated[
-    str | None, typer.Option("--columns", help="subject=A,predicate=B,object=C,time=D (or begin=D,end=E) of a table.")
-]
-GranularityOption = Annotated[str | None, typer.Option("--granularity", help="day, month or year.")]
-Seed = Annotated[int, typer.Option("--seed", help="Of the split, when one file holds all facts.")]
-Fractions = Annotated[str, typer.Option("--split", help="Shares for valid and test, when one file holds all facts.")]
-SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out bad rows, count them, write them to a file.")]
-Rejects = Annotated[Path | None, typer.Option("--rejects", help="That file; by default DATA.rejects.tsv.")]
-
-
-def read(
-    source: Source,
-    format: Format = None,
-    columns: Columns = None,
-    granularity: GranularityOption = None,
-    seed: Seed = 0,
-    split: Fractions = "0.1,0.1",
-    skip_bad: SkipBad = False,
-    rejects: Rejects = None,
-) -> Dataset:
-    """`load` with the options of the command line."""
-    return load(
-        source,
-        format=format,
-        columns=parse_columns(columns),
-        granularity=granularity,
-        fractions=parse_fractions(split),
-        seed=seed,
-        skip_bad=skip_bad,
-        rejects=rejects,
-    )
+Source = Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, a folder, a file, or - (stdin).")]
 
 
 def on_dataset(command: Callable[..., None]) -> Callable[..., None]:
-    """A command with the options of `read` in place of its first parameter, the dataset they lead to."""
-    reading = list(inspect.signature(read, eval_str=True).parameters.values())
+    """A command with a source and the options of reading in place of its first parameter, the dataset they lead to."""
     _, *own = inspect.signature(command, eval_str=True).parameters.values()
 
-    def run(**values: object) -> None:
-        command(read(**{p.name: values.pop(p.name) for p in reading}), **values)  # type: ignore[arg-type]
+    def run(source: str, reading: dict[str, Any], **values: object) -> None:
+        reading.pop("given")
+        dataset = load(source, **reading)
+        say_notes(dataset)
+        command(dataset, **values)
 
-    # typer makes the command line from the signature.
-    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*reading, *own)]
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    first, shared, *_ = inspect.signature(run, eval_str=True).parameters.values()
+    source = first.replace(annotation=Source)
+    run.__signature__ = inspect.Signature([p.replace(kind=p.KEYWORD_ONLY) for p in (source, shared, *own)])  # type: ignore[attr-defined]
     run.__name__, run.__doc__ = command.__name__, command.__doc__
-    return run
+    return with_reading(run)
 
 
 @app.command("list")
@@ -117,13 +87,23 @@ def info(dataset: Dataset, as_json: Json = False) -> None:
 
 
 @app.command()
-@on_dataset
-def check(dataset: Dataset, as_json: Json = False) -> None:
-    """Read a dataset to the end and count duplicates, overlaps of splits and what training never sees.
+@with_reading
+def check(source: Source, reading: dict[str, Any], as_json: Json = False) -> None:
+    """Say how a source is written, what is wrong or odd about it, and what to type next; bad rows are exit code 1.
 
-    Example: knowwhen data check icews14
+    Example: knowwhen data check facts.csv
     """
-    show(dataset.check(), as_json)
+    from knowwhen.facts.diagnosis import Diagnosis
+
+    given, skips = reading.pop("given"), reading["skip_bad"]
+    try:
+        dataset = load(source, **{**reading, "skip_bad": True, "rejects": reading["rejects"] if skips else False})
+        found = Diagnosis(dataset.report, dataset, [source, *given])
+    except NoFacts as error:
+        found = Diagnosis(error.report, None, [source, *given])
+    print(json.dumps(found.to_dict(), ensure_ascii=False) if as_json else found)
+    if found.dataset is None or (found.report.bad_rows and not skips):
+        raise typer.Exit(1)
 
 
 @app.command("import")
@@ -139,19 +119,3 @@ def import_(
     """
     dataset.save(out)
     show({**dataset.info(), "folder": str(out)}, as_json)
-
-
-def parse_columns(text: str | None) -> dict[str, str]:
-    """{'subject': 'A', …} of 'subject=A,…'."""
-    pairs = [pair.partition("=") for pair in text.split(",")] if text else []
-    if not all(ours and theirs for ours, _, theirs in pairs):
-        raise BadRequest(f"--columns {text!r} is not of the form subject=A,predicate=B,object=C,time=D")
-    return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
-
-
-def parse_fractions(text: str) -> tuple[float, float]:
-    try:
-        valid, test = (float(part) for part in text.split(","))
-    except ValueError:
-        raise BadRequest(f"--split {text!r} is not two shares such as 0.1,0.1") from None
-    return valid, test

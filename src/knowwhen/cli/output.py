@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Protocol
 
 import typer
 from rich.console import Console
@@ -14,12 +14,26 @@ from knowwhen.text import visible, visible_lines
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
+
+class Noted(Protocol):
+    """What has notes for people: a dataset."""
+
+    @property
+    def notes(self) -> list[str]: ...
+
+
 errors = Console(stderr=True, highlight=False, markup=False, emoji=False)
 
 
 def say(text: str) -> None:
     """A line on stderr, whatever names are in it."""
     errors.print(visible_lines(text), soft_wrap=True)
+
+
+def say_notes(dataset: Noted) -> None:
+    """What nobody should overlook about data, on stderr."""
+    for note in dataset.notes:
+        say(f"note: {note}")
 
 
 def show(values: Mapping[str, object], as_json: bool) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from knowwhen.cli.opening import AllowCode, Device, NoVerify, Run, open_run
 from knowwhen.cli.output import Json, errors, say, show
+from knowwhen.cli.reading import reading as with_reading
 from knowwhen.cli.workers import Workers, together
 from knowwhen.distributed.started import goes_on
 from knowwhen.errors import BadRequest
@@ -23,10 +24,12 @@ if TYPE_CHECKING:
 RESTARTS = 3  # of --workers, where something kills a process
 
 
+@with_reading
 def train(
     data: Annotated[
-        str | None, typer.Argument(metavar="[DATA]", help="A dataset's name, a folder or a file; not for --resume.")
+        str | None, typer.Argument(metavar="[DATA]", help="A dataset's name, a folder, a file or -; not for --resume.")
     ] = None,
+    reading: dict[str, Any] = {},  # noqa: B006
     recipe: Annotated[str | None, typer.Option("--recipe", help="A recipe's name, or a TOML file of settings.")] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="section.key=value, over the recipe's; may be repeated.")
@@ -47,10 +50,18 @@ def train(
     if run is None:
         raise BadRequest("name a folder for the run: --run runs/first")
     overrides = dict(parse_override(text) for text in settings or ())
+    reading.pop("given")
     with together(workers, RESTARTS) as prints:
         resume = resume or goes_on()
         trained = train_model(
-            data, recipe, run=run, resume=resume, overrides=overrides, progress=TrainingBar(), allow_code=allow_code
+            data,
+            recipe,
+            run=run,
+            resume=resume,
+            overrides=overrides,
+            progress=TrainingBar(),
+            allow_code=allow_code,
+            reading=reading,
         )
         last = trained.records[-1] if trained.records else {}
         about = {**trained.info(), **{k: v for k, v in last.items() if k not in ("valid", "corrected")}}

@@ -10,8 +10,8 @@ import typer
 from rich.progress import Progress, TaskID
 from typer.core import TyperGroup
 
-from knowwhen.cli.data import parse_fractions
 from knowwhen.cli.output import Json, download_progress, errors, say, show
+from knowwhen.cli.reading import parse_fractions
 from knowwhen.errors import BadRequest
 from knowwhen.text import visible
 

@@ -6,15 +6,17 @@ import os
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from http.client import HTTPException
 from pathlib import Path
+from typing import Any, Literal
 
 from knowwhen.checksums import file_sum
 from knowwhen.errors import BadRequest, DownloadFailed, UnknownDataset, did_you_mean
-from knowwhen.facts.dataset import Dataset
+from knowwhen.facts.dataset import Dataset, NoFacts
 from knowwhen.facts.dates import Granularity
-from knowwhen.facts.formats import read_source
+from knowwhen.facts.formats import read_anything
 from knowwhen.facts.formats.named import ReadOptions
 from knowwhen.facts.formats.problems import Problems
 from knowwhen.files import UNCHANGED, part_of, put_in_place, writing
@@ -73,35 +75,64 @@ REMOTE = {
 
 
 def load(
-    source: str | Path,
+    source: Any,
     *,
     format: str | None = None,
     columns: dict[str, str] | None = None,
+    predicate: str | None = None,
     granularity: str | None = None,
     fractions: tuple[float, float] = (0.1, 0.1),
     seed: int = 0,
+    date_format: str | None = None,
+    separator: str | None = None,
+    encoding: str | None = None,
     skip_bad: bool = False,
-    rejects: str | Path | None = None,
+    rejects: str | Path | Literal[False] | None = None,
     verify: bool = True,
 ) -> Dataset:
-    """The dataset of a bundled or known name, a folder or a file.
+    """The dataset of a name, a folder or a file, of "-" (standard input), an open file, a frame or a list of rows.
 
-    `columns` maps subject, predicate, object, time or begin and end to a table's own names; `granularity` (day, month,
-    year) makes the axis coarser than written; one file is split by `seed` into train and the `fractions` for valid
-    and test. Bad rows are an error, or with `skip_bad` left out and written to the `rejects` file. The files of a
-    dataset folder are compared with their SHA-256, unless `verify` is false.
+    Frames are those of polars, pandas or pyarrow, rows are tuples or dictionaries.
+
+    `columns` maps subject, predicate, object, time or begin and end to a table's own names, and `predicate` is that of
+    all facts of a table without such a column. `granularity` (minute, hour, day, month, year) is the unit of the time
+    axis. `date_format` (iso, dmy, mdy, ymd, excel, unix, unix-ms or a pattern such as "%d.%m.%Y"), `separator` and
+    `encoding` are told from the file where they are left out. One table is split by `seed` into train and the
+    `fractions` for valid and test. Bad rows are an error, or with `skip_bad` left out and written to the `rejects`
+    file (False: to none). The files of a dataset folder are compared with their SHA-256, unless `verify` is false.
     """
+    if isinstance(source, Dataset):
+        return source
     if granularity is not None and granularity not in list(Granularity):
         raise BadRequest(f"no granularity {granularity!r}; there are {', '.join(Granularity)}")
-    options = ReadOptions(columns or {}, Granularity(granularity) if granularity else None, fractions, seed, verify)
+    options = ReadOptions(
+        columns or {},
+        Granularity(granularity) if granularity else None,
+        fractions,
+        seed,
+        verify,
+        predicate,
+        date_format,
+        separator,
+        encoding,
+    )
     problems = Problems(skip=skip_bad)
-    path = find(source)
-    named = read_source(path, format, options, problems)
+    found = find(source) if isinstance(source, (str, Path)) and str(source) != "-" else source
+    named = read_anything(found, format, options, problems)
     problems.finish()
+    report = problems.report
     if problems.found:
-        problems.write(Path(rejects or f"{path.resolve().name}.rejects.tsv"))
+        target = None
+        if rejects is not False:
+            target = Path(rejects or f"{found.resolve().name if isinstance(found, Path) else 'facts'}.rejects.tsv")
+            problems.write(target)
+        report.skipped(problems.found, target)
         named = replace(named, counts={**named.counts, "bad_rows_skipped": len(problems.found)})
-    return Dataset.of(named, options)
+    try:
+        return replace(Dataset.of(named, options), report=report)
+    except NoFacts as error:
+        error.report = report
+        raise
 
 
 def find(source: str | Path) -> Path:
@@ -160,10 +191,14 @@ def download(name: str, progress: Progress = _silent, remotes: dict[str, Remote]
     folder = cache() / name
     with writing(folder, UNCHANGED):
         folder.mkdir(parents=True, exist_ok=True)
-    for file, (address, sha256) in remotes[name].files.items():
-        target = folder / file
-        if not (target.is_file() and file_sum(target) == sha256):
-            _fetch(address, target, sha256, progress)
+    try:
+        for file, (address, sha256) in remotes[name].files.items():
+            target = folder / file
+            if not (target.is_file() and file_sum(target) == sha256):
+                _fetch(address, target, sha256, progress)
+    finally:
+        with suppress(OSError):
+            folder.rmdir()  # where nothing came
     return folder
 
 

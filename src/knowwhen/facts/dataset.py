@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from knowwhen import checksums
 from knowwhen.errors import BadInput, BadRequest
-from knowwhen.facts.dates import Granularity
+from knowwhen.facts.dates import MINUTES, Granularity
 from knowwhen.facts.formats.folder import DATASHEET, FILLED, write_sheet
 from knowwhen.facts.formats.named import SPLITS, TIMES, NamedDataset, ReadOptions
+from knowwhen.facts.formats.report import Report
 from knowwhen.facts.frames import write_parquet
 from knowwhen.facts.index.known import KnownFacts
 from knowwhen.facts.index.ranges import rows_in_order
@@ -26,6 +27,12 @@ from knowwhen.facts.vocabulary import Vocabulary
 from knowwhen.files import UNCHANGED, whole_folder, writing
 
 Ints = NDArray[np.int64]
+
+
+class NoFacts(BadInput):
+    """A source without any fact; `report` says what became of its rows."""
+
+    report = Report()
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,13 +49,14 @@ class Dataset:
     counts: Mapping[str, int] = field(default_factory=dict)  # what reading left out or mended
     about: Mapping[str, str] = field(default_factory=dict)  # description, licence, sources
     added: Facts = field(default_factory=Facts.empty)  # after training: known and evidence, in no split
+    report: Report = field(default_factory=Report)  # how its source was written, and what reading it found
 
     @classmethod
     def of(cls, named: NamedDataset, options: ReadOptions) -> Dataset:
         """Numbers named facts; a source without splits is split by the options' seed and fractions."""
         frame = pl.concat([facts.frame for facts in named.splits.values()], rechunk=False)
         if not len(frame):
-            raise BadInput("no facts are left to read")
+            raise NoFacts("no facts are left to read")
         granularity = named.with_granularity(options.granularity)
         entities, (subject, object) = Vocabulary.numbering(
             "entity", frame["subject"], frame["object"], labels=named.entity_labels
@@ -62,9 +70,8 @@ class Dataset:
             stops = np.cumsum([len(part.frame) for part in named.splits.values()])
             parts = [facts[stop - len(p.frame) : stop] for p, stop in zip(named.splits.values(), stops, strict=True)]
             splits, counts = dict(zip(named.splits, parts, strict=True)), {}
-        return cls(
-            named.name, entities, predicates, timeline, **splits, counts={**named.counts, **counts}, about=named.about
-        )
+        sizes = {**named.counts, **counts}
+        return cls(named.name, entities, predicates, timeline, counts=sizes, about=named.about, **splits)  # type: ignore[arg-type]
 
     @property
     def splits(self) -> dict[str, Facts]:
@@ -126,6 +133,19 @@ class Dataset:
             "hash": self.hash,
         }
 
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{len(part):,} {split}" for split, part in self.splits.items() if len(part))
+        names = f"{len(self.entities):,} entities, {len(self.predicates):,} predicates"
+        return f"<Dataset {self.name!r}: {sizes} facts, {names}, {self.timeline.span()}>"
+
+    @property
+    def notes(self) -> list[str]:
+        """What nobody should overlook before training, a line each."""
+        found = self.report.notes()
+        if not len(self.timeline) and len(self.train):
+            found.append("no fact has a time: name the column that holds it with --columns time=A or begin=A,end=B")
+        return found
+
     def check(self) -> dict[str, int]:
         """What a careful person counts before training: repetitions, leaks, and what training never sees."""
         rows = {split: part.rows() for split, part in self.splits.items()}
@@ -186,18 +206,18 @@ class Dataset:
 
 def _number_times(frame: pl.DataFrame, granularity: Granularity, is_filled: bool) -> tuple[Timeline, Ints, Ints]:
     """The timeline of all begins and ends, filled up where that is wanted, and both columns numbered on it."""
-    days = pl.concat([frame[name].unique() for name in TIMES]).unique().drop_nulls().sort()
-    of_day = np.array([granularity.position(day) for day in days], dtype=np.int64)
-    positions = np.unique(of_day)
+    minutes = pl.concat([frame[name].unique() for name in TIMES]).unique().drop_nulls().sort()
+    at = np.array([granularity.position(*divmod(minute, MINUTES)) for minute in minutes], dtype=np.int64)
+    positions = np.unique(at)
     if is_filled:
         begin, end = (
-            frame[name].replace_strict(days, pl.Series(of_day), default=None, return_dtype=pl.Int64) for name in TIMES
+            frame[name].replace_strict(minutes, pl.Series(at), default=None, return_dtype=pl.Int64) for name in TIMES
         )
         known = (column.is_not_null().to_numpy() for column in (begin, end))
         positions = filled(begin.fill_null(0).to_numpy(), end.fill_null(0).to_numpy(), *known)
-    ids = pl.Series(np.searchsorted(positions, of_day))
+    ids = pl.Series(np.searchsorted(positions, at))
     begins, ends = (
-        frame[name].replace_strict(days, ids, default=None, return_dtype=pl.Int64).fill_null(OPEN).to_numpy()
+        frame[name].replace_strict(minutes, ids, default=None, return_dtype=pl.Int64).fill_null(OPEN).to_numpy()
         for name in TIMES
     )
     return Timeline(granularity, positions), begins, ends

@@ -1,4 +1,4 @@
-"""Dates of any precision, as periods of days.
+"""Dates of any precision, as periods of days, and of minutes where a time axis counts hours or minutes.
 
 A date text names a period: a day, a month, a year, or more when digits are unknown (`19##`). Days are numbered on the
 proleptic Gregorian calendar with day 0 = 1970-01-01 and years as written (year 0 and negative years included), because
@@ -15,25 +15,43 @@ from functools import lru_cache
 from knowwhen.errors import BadDate
 
 YEAR_DIGITS = 12  # days of any such year fit into 64 bits; the universe has 11
+MINUTES = 24 * 60  # of a day
 WIKIDATA_YEAR = 9  # Wikidata's precision codes: 6 millennium, 7 century, 8 decade, 9 year, 10 month, 11 day
 
 
 class Granularity(StrEnum):
     """The unit of a time axis, and the map between days and positions on it."""
 
+    MINUTE = "minute"
+    HOUR = "hour"
     DAY = "day"
     MONTH = "month"
     YEAR = "year"
 
-    def position(self, day: int) -> int:
-        """The unit that holds a day: the day itself, months since year 0, or the year."""
+    @property
+    def has_clock(self) -> bool:
+        """Whether it is finer than a day, so that times of day are read."""
+        return self in (Granularity.MINUTE, Granularity.HOUR)
+
+    def position(self, day: int, minute: int = 0) -> int:
+        """The unit that holds a minute of a day: since 1970 or, for months and years, since year 0."""
+        if self.has_clock:
+            return day * MINUTES + minute if self is Granularity.MINUTE else day * 24 + minute // 60
         if self is Granularity.DAY:
             return day
         year, month, _ = civil(day)
         return year if self is Granularity.YEAR else 12 * year + month - 1
 
+    def positions(self, period: Period) -> tuple[int, int]:
+        """The first and last unit that a period meets."""
+        return self.position(period.first, period.start), self.position(period.last, period.stop)
+
     def period(self, position: int) -> Period:
-        """The days of one unit."""
+        """The days, or the minutes of a day, of one unit."""
+        if self.has_clock:
+            length = 1 if self is Granularity.MINUTE else 60
+            day, minute = divmod(position * length, MINUTES)
+            return Period(day, day, minute, minute + length - 1)
         if self is Granularity.DAY:
             return Period(position, position)
         if self is Granularity.YEAR:
@@ -43,10 +61,12 @@ class Granularity(StrEnum):
 
 @dataclass(frozen=True, order=True)
 class Period:
-    """An inclusive range of days; prints as the shortest text that `parse_period` reads back."""
+    """An inclusive range of days, or of minutes; prints as the shortest text that `parse_period` reads back."""
 
     first: int
     last: int
+    start: int = 0  # minutes of the first day before it
+    stop: int = MINUTES - 1  # the last minute of the last day
 
     @classmethod
     def of_years(cls, first: int, last: int) -> Period:
@@ -59,13 +79,15 @@ class Period:
 
     @property
     def granularity(self) -> Granularity:
-        """The finest unit that holds the whole period; longer ones count as years."""
+        """The finest unit from the day that holds the whole period; longer ones count as years."""
         return next(
             (g for g in (Granularity.DAY, Granularity.MONTH) if g.position(self.first) == g.position(self.last)),
             Granularity.YEAR,
         )
 
     def __str__(self) -> str:
+        if (self.start, self.stop) != (0, MINUTES - 1):
+            return self._with_clock()
         unit = self.granularity
         if self == unit.period(unit.position(self.first)):
             year, month, day = civil(self.first)
@@ -78,12 +100,23 @@ class Period:
                 return f"{first}..{last}"
         return f"{Period(self.first, self.first)}..{Period(self.last, self.last)}"
 
+    def _with_clock(self) -> str:
+        """2014-03-05T13 of an hour, 2014-03-05T13:07 of a minute, or a range of minutes."""
+        hour, minute = divmod(self.start, 60)
+        if self.first == self.last and minute == 0 and self.stop == self.start + 59:
+            return f"{Period(self.first, self.first)}T{hour:02}"
+        texts = [
+            f"{Period(day, day)}T{at // 60:02}:{at % 60:02}"
+            for day, at in ((self.first, self.start), (self.last, self.stop))
+        ]
+        return texts[0] if texts[0] == texts[1] else "..".join(texts)
 
-# Year, then month and day that may be unknown (## or 00), then a time of day and a zone that are read over.
-_ZONE = r"(?:Z|[+-]\d\d:\d\d)?"
+
+# Year, then month and day that may be unknown (## or 00), then a time of day and a zone.
+_CLOCK = r"(?:[T ](?P<hour>\d\d)(?::(?P<minute>\d\d)[\d:.,]*)?(?: ?(?:Z|UTC|(?P<zone>[+-]\d\d(?::?\d\d)?)))?)?"
 _DATE = re.compile(
-    r"(?P<sign>[+-]?)(?P<year>\d*\#*)(?:-(?P<month>\d\d|\#\#)(?:-(?P<day>\d\d|\#\#)(?:[T ]\d\d:\d\d[\d:.,]*)?)?)?"
-    + _ZONE
+    r"(?P<sign>[+-]?)(?P<year>\d*\#*)"
+    rf"(?:-(?P<month>\d\d|\#\#)(?:-(?P<day>\d\d|\#\#){_CLOCK})?)?(?:Z|[+-]\d\d:\d\d)?"
 )
 _COMPACT = re.compile(r"(?P<sign>)(?P<year>\d{4})(?P<month>\d\d)(?P<day>\d\d)")
 LONGEST = 200  # characters
@@ -91,12 +124,13 @@ _EXPECTED = "expected YYYY, YYYY-MM, YYYY-MM-DD (## or 00 for unknown parts) or 
 
 
 @lru_cache(maxsize=1 << 16)  # the same dates come in every split
-def parse_period(text: str, precision: int | None = None) -> Period | None:
+def parse_period(text: str, precision: int | None = None, *, clock: bool = False) -> Period | None:
     """The days that a date text covers, or None for one that says nothing (empty, or `####-##-##`).
 
     Reads years of any sign and length, `YYYY-MM`, `YYYY-MM-DD`, `YYYYMMDD`, ISO date-times, xsd:gYear and gYearMonth
     with zones, `YYYY-##-##`, `19##`, Wikidata's `+1945-00-00T00:00:00Z`, and ranges `FIRST..LAST` of these.
-    `precision` is Wikidata's code; below the year it widens the period (7: the century from 1901 to 2000).
+    `precision` is Wikidata's code; below the year it widens the period (7: the century from 1901 to 2000). A time of
+    day is read over, or with `clock` made an hour or a minute, in UTC where a zone is given.
     """
     text = text.strip().strip('"')
     if len(text) > LONGEST:
@@ -104,10 +138,10 @@ def parse_period(text: str, precision: int | None = None) -> Period | None:
     if not text.strip("#-"):
         return None
     if ".." in text:
-        first, last = (parse_period(part) for part in text.split("..", 1))
-        if first is None or last is None or first.first > last.last:
+        first, last = (parse_period(part, clock=clock) for part in text.split("..", 1))
+        if first is None or last is None or (first.first, first.start) > (last.last, last.stop):
             raise BadDate(f"not a range of dates: {text!r}; {_EXPECTED}")
-        return Period(first.first, last.last)
+        return Period(first.first, last.last, first.start, last.stop)
     match = _COMPACT.fullmatch(text) or _DATE.fullmatch(text)
     if not match or not match["year"]:
         raise BadDate(f"not a date: {text!r}; {_EXPECTED}")
@@ -130,7 +164,30 @@ def parse_period(text: str, precision: int | None = None) -> Period | None:
         return whole
     if not 1 <= day <= whole.last - whole.first + 1:
         raise BadDate(f"not a date: {text!r}; expected a day from 1 to {whole.last - whole.first + 1}")
-    return Period(whole.first + day - 1, whole.first + day - 1)
+    day += whole.first - 1
+    return _of_clock(day, match) if clock and match.groupdict().get("hour") else Period(day, day)
+
+
+def has_clock(text: str) -> bool:
+    """Whether a date text has a time of day other than midnight, which `parse_period` reads over without `clock`."""
+    return bool(re.search(r"\d[T ](?!00(?::00[0:.,]*)?\D*$)\d\d(?::|\D*$)", text))
+
+
+def _of_clock(day: int, match: re.Match[str]) -> Period:
+    """The hour or minute of a day, moved to UTC."""
+    hour, minute, zone = int(match["hour"]), int(match["minute"] or 0), match["zone"]
+    if hour > 24 or minute > 59 or (hour == 24 and minute):
+        raise BadDate(f"not a date: {match[0]!r}; expected a time of day from 00:00 to 24:00")
+    start = day * MINUTES + 60 * hour + minute
+    if zone:
+        digits = zone[1:].replace(":", "")
+        offset = 60 * int(digits[:2]) + int(digits[2:] or 0)
+        start += offset if zone[0] == "-" else -offset
+    first, start = divmod(start, MINUTES)
+    if match["minute"]:
+        return Period(first, first, start, start)
+    last, stop = divmod(first * MINUTES + start + 59, MINUTES)  # a zone may be off by half an hour
+    return Period(first, last, start, stop)
 
 
 def _part(digits: str | None) -> int | None:

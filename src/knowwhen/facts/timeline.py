@@ -37,7 +37,7 @@ class Moment:
 
 @dataclass(frozen=True, eq=False)
 class Timeline:
-    """Timestamps 0 … T-1 at increasing positions, counted in days, months or years.
+    """Timestamps 0 … T-1 at increasing positions, counted in minutes, hours, days, months or years.
 
     Benchmarks have only the timestamps at which facts begin or end (as in the paper), tables also those in between at
     which a fact holds. Neighbours may lie further apart than one unit: `gaps` says how far.
@@ -77,7 +77,7 @@ class Timeline:
 
     def covered(self, period: Period) -> range:
         """The ids of the timestamps inside a period; empty between two timestamps and off the axis."""
-        first, last = (self.granularity.position(day) for day in (period.first, period.last))
+        first, last = self.granularity.positions(period)
         return range(
             int(np.searchsorted(self.positions, first, side="left")),
             int(np.searchsorted(self.positions, last, side="right")),
@@ -93,10 +93,10 @@ class Timeline:
         Where the axis has no timestamp of that time, the last one before it stands for it, also after the end of the
         axis; before its start there is none.
         """
-        period = parse_period(text)
+        period = parse_period(text, clock=self.granularity.has_clock)
         if period is None:
             return Moment(range(len(self)), int(self.positions[0]), int(self.positions[-1]))
-        first, last = (self.granularity.position(day) for day in (period.first, period.last))
+        first, last = self.granularity.positions(period)
         covered = self.covered(period)
         if covered:
             return Moment(covered, first, last)

@@ -63,16 +63,16 @@ class Vocabulary:
         if name in self._ids:
             return self._ids[name]
         if not is_text(name):
-            raise UnknownName(f"no {self.kind} {name!r}: it is not UTF-8 text")
+            raise UnknownName(f"no {self.kind} {name!r}: it is not UTF-8 text", kind=self.kind, name=name)
         labelled = self._labelled.get(name, [])
         if len(labelled) == 1:
             return labelled[0]
         if labelled:
             keys = [self.key(i) for i in labelled[:SUGGESTIONS]]
             message = f"{len(labelled)} {self._plural} are called {name!r}: ask by key ({', '.join(keys)})"
-            raise UnknownName(message, keys)
+            raise UnknownName(message, keys, kind=self.kind, name=name)
         close = self._close(name)
-        raise UnknownName(f"no {self.kind} {name!r}{_suggestion(close)}", close)
+        raise UnknownName(f"no {self.kind} {name!r}{_suggestion(close)}", close, kind=self.kind, name=name)
 
     def key_of(self, name: str) -> str:
         """The key of a name, which may be a label; a name that is not there is its own key."""

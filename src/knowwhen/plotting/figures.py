@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from knowwhen.errors import BadRequest, MissingExtra
-from knowwhen.facts.dates import civil, day_number, parse_period
+from knowwhen.facts.dates import MINUTES, civil, day_number, parse_period
 from knowwhen.files import UNCHANGED, check_target, write_whole, writing
 
 if TYPE_CHECKING:
@@ -70,11 +70,11 @@ def line_style(index: int) -> tuple[str, str]:
 
 def year_of(label: str) -> float:
     """The place of a date on an axis of years: 2012 for '2012', 2012.5 for '2012-07-02'."""
-    period = parse_period(label)
+    period = parse_period(label, clock=True)
     assert period is not None, "labels of a timeline are dates"
     year = civil(period.first)[0]
     first, after = day_number(year, 1, 1), day_number(year + 1, 1, 1)
-    return year + (period.first - first) / (after - first)
+    return year + (period.first + period.start / MINUTES - first) / (after - first)
 
 
 def time_axis(axes: Axes, times: Sequence[str]) -> list[float]:

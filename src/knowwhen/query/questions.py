@@ -35,7 +35,7 @@ class Question:
     @property
     def times(self) -> range | None:
         """Neighbouring timestamps; None: whenever."""
-        return self.moment and self.moment.ids
+        return None if self.moment is None else self.moment.ids
 
     def scored(self, sizes: Sizes, *, temporal: bool, hidden: Ints | None = None) -> ScoredQuestion:
         """What a model has to score for a question that asks for a name."""
@@ -73,7 +73,7 @@ def read_question(
     s, o = (-1 if slot == place else dataset.entities.id(given[place]) for place in ("subject", "object"))
     p = -1 if slot == "predicate" else dataset.predicates.id(predicate)
     moment = None if slot == "time" or not date else _moment(dataset.timeline, date)
-    note = moment and moment.note(date)
+    note = None if moment is None else moment.note(date)
     question = Question(slot, s, p, o, moment, _text(dataset, slot, s, p, o, date), note=note)
     return (
         question if candidates is None else replace(question, candidates=candidate_ids(dataset, question, candidates))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import polars as pl
 
@@ -31,9 +30,9 @@ def new_facts(dataset: Dataset, facts: Sequence[NewFact]) -> Dataset:
         schema_overrides={"begin": pl.String, "end": pl.String, "line": pl.Int64},
     )
     problems = Problems(skip=True)
-    named = check_names_and_times(rows, Path("facts"), problems)
+    named = check_names_and_times(rows, "facts", problems, clock=dataset.timeline.granularity.has_clock)
     if problems.found:
-        bad, shown = len(problems.found), [str(problem) for problem in problems.found[:PROBLEMS_SHOWN]]
+        bad, shown = len(problems.found), problems.found[:PROBLEMS_SHOWN]
         raise BadFacts(f"{bad} of {len(facts)} facts are none, so that nothing is added", shown)
     options = ReadOptions(granularity=dataset.timeline.granularity, fractions=(0.0, 0.0))
     return Dataset.of(NamedDataset({"": named}, "added"), options)

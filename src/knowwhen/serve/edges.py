@@ -16,8 +16,8 @@ from pydantic import ValidationError
 
 from knowwhen.dating.neighbours import Asked
 from knowwhen.errors import BadInput
-from knowwhen.facts.table import OPEN, Facts, holding
-from knowwhen.query.holds import holds_batch, moment_ids
+from knowwhen.facts.table import OPEN, Facts
+from knowwhen.query.holds import holds_batch
 from knowwhen.query.when import MOSTLY, check_head, infer, mostly_dated
 from knowwhen.serve import requests as ask_for
 from knowwhen.serve.adding import new_facts
@@ -78,7 +78,7 @@ class EdgeMemory:
         # An edge from an entity to itself is one edge.
         facts = Facts.concatenate(sides[0], sides[1][sides[1].subject != sides[1].object])
         if time is not None:
-            facts = holding(facts, moment_ids(dataset, str(time).strip())[0])
+            facts = dataset.timeline.holding(facts, dataset.timeline.moment(str(time).strip()))
         order = np.lexsort((facts.end, facts.begin))[:limit]
         return self._edges(facts[order], time)
 

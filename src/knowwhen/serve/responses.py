@@ -53,6 +53,8 @@ class Answers(Shape):
     question: str = Field(examples=["United States, has president, ?, 2012"])
     asks: Literal["subject", "predicate", "object"]
     calibrated: bool
+    as_of: str | None = Field(default=None, description="The timestamp that stands for a time that the axis has not.")
+    note: str | None = Field(default=None, description="The same in a sentence.")
     answers: list[Answer]
 
 

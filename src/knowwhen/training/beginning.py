@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -25,14 +26,15 @@ MAY_CHANGE_ON_RESUME = ("training.epochs", "validation.every", "validation.patie
 
 def begin(
     folder: RunFolder,
-    data: Dataset | str | Path | None,
+    data: Any,
     recipe: str | Path | None,
     changes: Mapping[str, object],
     resume: bool,
     allow_code: bool,
+    reading: Mapping[str, Any] | None = None,
 ) -> tuple[Dataset, Config]:
     """The data and settings of a new run, or of the one that is to go on."""
-    given = data if isinstance(data, Dataset) or data is None else load(data)
+    given: Dataset | None = None if data is None else load(data, **(reading or {}))
     named = "model.name" in changes or allow_code  # whoever names a class allows its code; a recipe does not
     if not (resume and folder.exists):
         if given is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from knowwhen.errors import BadRequest
 from knowwhen.facts.dates import Granularity
@@ -41,6 +41,13 @@ class SelectionSettings(BaseModel):
         default=None, description="Facts in valid and test, or below 1 shares; by default 50,000 each, at most a tenth."
     )
     seed: int = Field(default=0, description="Of the split.")
+
+    @field_validator("granularity")
+    @classmethod
+    def _by_day_at_most(cls, granularity: Granularity) -> Granularity:
+        if granularity.has_clock:
+            raise ValueError("Wikidata has no times of day; expected day, month or year")
+        return granularity
 
     def held_out(self, facts: int) -> tuple[int, int]:
         """How many facts go to valid and to test."""

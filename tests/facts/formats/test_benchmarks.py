@@ -29,7 +29,7 @@ def test_a_dataset_can_be_loaded_coarser_than_written(tmp_path):
     assert len(kw.load(source).timeline) == 3
     assert kw.load(source, granularity="month").timeline.labels() == ["2014-05", "2014-06"]
     assert kw.load(source, granularity="year").timeline.labels() == ["2014"]
-    with pytest.raises(BadRequest, match="no granularity 'week'; there are day, month, year"):
+    with pytest.raises(BadRequest, match="no granularity 'week'; there are minute, hour, day, month, year"):
         kw.load(source, granularity="week")
 
 

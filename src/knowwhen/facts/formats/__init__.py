@@ -6,14 +6,16 @@ A new format is a class with `name`, `about`, `matches(path)` and `read(path, op
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from knowwhen.errors import BadInput, BadRequest, did_you_mean
 from knowwhen.facts.formats.benchmarks import Quadruples, Wikidata12k, Yago15k
+from knowwhen.facts.formats.content import read_stream
 from knowwhen.facts.formats.folder import Folder
+from knowwhen.facts.formats.memory import frame_from
 from knowwhen.facts.formats.named import NamedDataset, ReadOptions
 from knowwhen.facts.formats.problems import Problems
-from knowwhen.facts.formats.tables import Tables
+from knowwhen.facts.formats.tables import Tables, frame_of, table_of
 
 
 class Format(Protocol):
@@ -24,6 +26,15 @@ class Format(Protocol):
     def matches(self, path: Path) -> bool: ...
 
     def read(self, path: Path, options: ReadOptions, problems: Problems) -> NamedDataset: ...
+
+
+def read_anything(source: Any, format: str | None, options: ReadOptions, problems: Problems) -> NamedDataset:
+    """The named facts of a path, of standard input (-), of an open file, or of a table in memory."""
+    if isinstance(source, Path):
+        return read_source(source, format, options, problems)
+    if source == "-" if isinstance(source, str) else hasattr(source, "read"):
+        return table_of(read_stream(None if isinstance(source, str) else source), options, problems)
+    return frame_of(frame_from(source), "the table", options, problems)
 
 
 FORMATS: dict[str, Format] = {f.name: f for f in (Folder(), Quadruples(), Yago15k(), Wikidata12k(), Tables())}

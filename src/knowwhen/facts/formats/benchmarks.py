@@ -9,7 +9,8 @@ import polars as pl
 
 from knowwhen.errors import BadDate, BadInput
 from knowwhen.facts.dates import Granularity, parse_period
-from knowwhen.facts.formats.delimited import read_delimited
+from knowwhen.facts.formats.content import read_content
+from knowwhen.facts.formats.delimited import read_delimited, with_newlines
 from knowwhen.facts.formats.named import SPLITS, NamedDataset, NamedFacts, ReadOptions, check_names_and_times
 from knowwhen.facts.formats.problems import Problems
 
@@ -49,8 +50,9 @@ class Benchmark(ABC):
         splits: dict[str, NamedFacts] = {}
         for split, file in files.items():
             if file.is_file():
-                rows = read_delimited(file, self.columns, problems, widths=self.widths)
-                splits[split] = check_names_and_times(self.facts(rows, counts), file, problems)
+                data = read_content(file).data.removeprefix(b"\xef\xbb\xbf")
+                rows = read_delimited(with_newlines(data), str(file), self.columns, problems, widths=self.widths)
+                splits[split] = check_names_and_times(self.facts(rows, counts), str(file), problems)
         return NamedDataset(splits, name=path.resolve().name, granularity=self.granularity, counts=counts)
 
 

@@ -3,91 +3,90 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
-import zlib
 from collections.abc import Collection, Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
-import zstandard
 
 from knowwhen.errors import BadInput
 from knowwhen.facts.formats.problems import Problem, Problems
-from knowwhen.facts.frames import FOREIGN, check_regular
-from knowwhen.limits import check_unpacked
+from knowwhen.facts.frames import FOREIGN
 
-COMPRESSED = (".gz", ".zst")
 BLOCK = 1 << 18  # bytes
-READ = 8 << 20  # bytes unpacked at once
-
-
-def read_bytes(path: Path) -> bytes:
-    """The content of a file, decompressed when it ends in .gz or .zst; an empty file is an error."""
-    check_regular(path)
-    try:
-        data = _unpacked(path)
-    except (OSError, EOFError, MemoryError, zlib.error, zstandard.ZstdError) as error:
-        raise BadInput(f"cannot read {path}: {getattr(error, 'strerror', None) or error or 'no memory'}") from error
-    if not data or data.isspace():  # not data.strip(), without a copy
-        raise BadInput(f"{path} is empty, expected a fact on each line")
-    return data.removeprefix(b"\xef\xbb\xbf")
-
-
-def _unpacked(path: Path) -> bytes:
-    """The content of a file, unpacked, if it is not too much."""
-    if path.suffix not in COMPRESSED:
-        return path.read_bytes()
-    blocks, size = [], 0
-    with gzip.open(path) if path.suffix == ".gz" else zstandard.open(path) as file:
-        while block := file.read(READ):
-            size += len(block)
-            check_unpacked(path, size)
-            blocks.append(block)
-    return b"".join(blocks)
+SEPARATORS = (",", "\t", ";", "|")
+SNIFFED = 50  # lines that are looked at to tell the separator
 
 
 def read_delimited(
-    path: Path,
-    columns: list[str] | None,
+    data: bytes,
+    name: str,
+    columns: list[str],
     problems: Problems,
     *,
     separator: str = "\t",
     quote: str | None = None,
     widths: Collection[int] = (),
+    first_line: int = 1,
 ) -> pl.DataFrame:
-    """The rows of a file as text columns and `line`; `columns` names them, or None when the first line does.
+    """The rows of UTF-8 text as text columns and `line`; `first_line` is the number of the first.
 
     `widths` are the numbers of fields a row may have (all columns when left out); missing ones become null.
     """
-    data = read_bytes(path)
-    if b"\n" not in data:
-        data = data.replace(b"\r", b"\n")  # lines as they ended long ago
-    if columns is None:
-        columns, data = _split_header(data, path, separator, quote)
-        first_line = 2
-    else:
-        first_line = 1
     widths = widths or {len(columns)}
     rows = _read_regular(data, columns, separator, quote, widths, first_line)
     if rows is None:
-        rows = _read_irregular(data, columns, separator, quote, widths, first_line, path, problems)
+        rows = _read_irregular(data, columns, separator, quote, widths, first_line, name, problems)
     return rows
 
 
-def _split_header(data: bytes, path: Path, separator: str, quote: str | None) -> tuple[list[str], bytes]:
+def with_newlines(data: bytes) -> bytes:
+    """The text with \\n at its line ends, where they are \\r alone as they were long ago."""
+    return data if b"\n" in data else data.replace(b"\r", b"\n")
+
+
+def quote_of(separator: str) -> str | None:
+    """What cells are quoted with: tables with tabs have no need of it."""
+    return None if separator == "\t" else '"'
+
+
+def sniff(data: bytes, usual: str) -> str:
+    """The separator that cuts the first lines into most columns, as many in each; the `usual` one where none does."""
+    lines = data[: 1 << 16].decode(errors="replace").splitlines()[:SNIFFED]
+    best, found = (0.0, 1), usual
+    for separator in (usual, *(one for one in SEPARATORS if one != usual)):
+        widths = [len(row) for row in _lenient(lines, separator) if row]
+        if widths and widths[0] > 1:
+            value = (round(widths.count(widths[0]) / len(widths), 1), widths[0])
+            if value > best:
+                best, found = value, separator
+    return found
+
+
+def first_rows(data: bytes, separator: str, count: int) -> list[list[str]]:
+    """The cells of the first lines, as far as they can be read."""
+    lines = io.StringIO(data[: 1 << 20].decode(errors="replace"), newline="")
+    return [row for _, row in zip(range(count), _lenient(lines, separator), strict=False)]
+
+
+def _lenient(lines: Iterable[str], separator: str) -> Iterator[list[str]]:
+    try:
+        yield from _csv_rows(lines, separator, quote_of(separator))
+    except csv.Error:
+        return
+
+
+def split_header(data: bytes, name: str, separator: str) -> tuple[list[str], bytes]:
+    """The cells of the first line, and the rest."""
     header, _, rest = data.partition(b"\n")
     try:
         line = header.decode().rstrip("\r")
     except UnicodeDecodeError as error:
-        raise BadInput(f"{path}:1: the header is not UTF-8 text") from error
-    columns = next(_named(_csv_rows([line], separator, quote), path, 0), [])
-    twice = next((name for i, name in enumerate(columns) if name in columns[:i]), None)
-    if twice is not None:
-        raise BadInput(f"{path}:1: two columns are called {twice!r}; rename one of them")
-    return columns, rest
+        raise BadInput(
+            f"{name}:1: the header is not UTF-8 text; name what it is written in, such as --encoding cp1252"
+        ) from error
+    return next(_named(_csv_rows([line], separator, quote_of(separator)), name, 0), []), rest
 
 
 def _read_regular(
@@ -129,7 +128,7 @@ def _read_irregular(
     quote: str | None,
     widths: Collection[int],
     first_line: int,
-    path: Path,
+    name: str,
     problems: Problems,
 ) -> pl.DataFrame:
     """The same rows one by one, at the pace of Python; blank lines are passed over, bad ones become problems."""
@@ -138,17 +137,18 @@ def _read_irregular(
     # Undecodable bytes come through as lone surrogates, so that the row they are in can be named.
     reader = _csv_rows(io.StringIO(data.decode(errors="surrogateescape"), newline=""), separator, quote)
     line = first_line
-    for row in _named(reader, path, first_line):
+    for row in _named(reader, name, first_line):
         here, line = line, first_line + reader.line_num
         if not row:
             continue
         text = separator.join(row)
         if any("\udc80" <= character <= "\udcff" for character in text):
             shown = text.encode(errors="surrogateescape").decode(errors="backslashreplace")
-            problems.add(Problem(str(path), here, "line", f"bytes in {shown!r}", "UTF-8 text", (shown,)))
+            expected = "UTF-8 text, or --encoding cp1252 (or another) for the whole file"
+            problems.add(Problem(name, here, "line", f"bytes in {shown!r}", expected, (shown,)))
         elif len(row) not in widths:
             expected = f"{' or '.join(str(w) for w in sorted(widths))} ({', '.join(columns)})"
-            problems.add(Problem(str(path), here, "line", f"{len(row)} columns in {text!r}", expected, tuple(row)))
+            problems.add(Problem(name, here, "line", f"{len(row)} columns in {text!r}", expected, tuple(row)))
         else:
             fields.append(row + [None] * (len(columns) - len(row)))
             lines.append(here)
@@ -156,12 +156,12 @@ def _read_irregular(
     return frame.with_columns(line=pl.Series(lines, dtype=pl.Int64))
 
 
-def _named(reader: Any, path: Path, first_line: int) -> Iterator[list[str]]:
+def _named(reader: Any, name: str, first_line: int) -> Iterator[list[str]]:
     """The rows, and the line where `csv` can read no more."""
     try:
         yield from reader
     except csv.Error as error:
-        raise BadInput(f"{path}:{first_line + reader.line_num}: cannot read on: {error}") from error
+        raise BadInput(f"{name}:{first_line + reader.line_num}: cannot read on: {error}") from error
 
 
 def count(data: bytes, character: str) -> int:

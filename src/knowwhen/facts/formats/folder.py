@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -36,10 +37,12 @@ class Folder:
         sheet = _read_sheet(path / DATASHEET)
         if options.verify:
             _check_sums(path)
+        granularity = Granularity(sheet["granularity"])
+        own = replace(options, granularity=options.granularity or granularity)
         return NamedDataset(
-            read_splits(path, options, problems),
+            read_splits(path, own, problems, own=True),
             name=sheet["name"],
-            granularity=Granularity(sheet["granularity"]),
+            granularity=granularity,
             is_filled=sheet.get("axis") == FILLED,
             entity_labels=_read_labels(path / "entities.parquet"),
             predicate_labels=_read_labels(path / "predicates.parquet"),

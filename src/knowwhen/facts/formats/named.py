@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from knowwhen.errors import BadDate
-from knowwhen.facts.dates import Granularity, Period, parse_period
+from knowwhen.facts.dates import MINUTES, Granularity, Period, has_clock, parse_period
+from knowwhen.facts.formats.headers import NAMES
 from knowwhen.facts.formats.problems import Problem, Problems
 
-NAMES = ("subject", "predicate", "object")
 TIMES = ("begin", "end")
 SPLITS = ("train", "valid", "test")
 
@@ -27,14 +27,23 @@ class ReadOptions:
     fractions: tuple[float, float] = (0.1, 0.1)  # valid and test, where one file holds all facts
     seed: int = 0  # of that split
     verify: bool = True  # compare the files of a dataset folder with their SHA-256
+    predicate: str | None = None  # of every fact, for tables without such a column
+    date_format: str | None = None  # None: told from the dates
+    separator: str | None = None  # None: told from the first lines
+    encoding: str | None = None  # None: UTF-8, or what a mark at the beginning says
+
+    @property
+    def has_clock(self) -> bool:
+        return self.granularity is not None and self.granularity.has_clock
 
 
 @dataclass(frozen=True)
 class NamedFacts:
-    """Facts of one file: subject, predicate, object as text; begin, end as day numbers, null where unknown."""
+    """Facts of one file: subject, predicate, object as text; begin, end as minutes since 1970, null where unknown."""
 
     frame: pl.DataFrame
     granularities: Counter[Granularity]  # how many dates are given to the day, the month, the year
+    clocks: int = 0  # dates with a time of day, which was read over
 
 
 @dataclass(frozen=True)
@@ -57,42 +66,53 @@ class NamedDataset:
         return wanted or self.granularity or most_common
 
 
-def check_names_and_times(rows: pl.DataFrame, file: Path, problems: Problems) -> NamedFacts:
+def check_names_and_times(
+    rows: pl.DataFrame,
+    file: str,
+    problems: Problems,
+    *,
+    theirs: Mapping[str, str] | None = None,
+    clock: bool = False,
+) -> NamedFacts:
     """Facts of the rows that are facts; the others go to the problems.
 
     `rows` has the columns subject, predicate, object, begin, end as text and line, the line in the file; where there is
-    no end, begin is the time of an event.
+    no end, begin is the time of an event. `theirs` are the names that the file has for our columns, `clock` reads times
+    of day.
     """
+    called = {name: (theirs or {}).get(name, name) for name in (*NAMES, *TIMES)}
     for name in _names_to_check(rows):
         blank = pl.col(name).is_null() | (pl.col(name).str.strip_chars() == "")
-        rows = _report(rows, blank, file, name, "a name", problems)
+        rows = _report(rows, blank, file, name, called, "a name", problems)
     times = [name for name in TIMES if name in rows.columns]
     periods: dict[str, Period | None] = {}
     for name in times:
         for text in rows[name].unique().drop_nulls().sort():
             try:
-                periods[text] = parse_period(text)
+                periods[text] = parse_period(text, clock=clock)
             except BadDate as error:
                 expected = str(error).rpartition("; ")[2].removeprefix("expected ")
-                rows = _report(rows, pl.col(name) == text, file, name, expected, problems)
+                rows = _report(rows, pl.col(name) == text, file, name, called, expected, problems)
     texts = pl.Series(list(periods), dtype=pl.String)
-    first = pl.Series([period.first if period else None for period in periods.values()], dtype=pl.Int64)
-    last = pl.Series([period.last if period else None for period in periods.values()], dtype=pl.Int64)
+    first = pl.Series([p.first * MINUTES + p.start if p else None for p in periods.values()], dtype=pl.Int64)
+    last = pl.Series([p.last * MINUTES + p.stop if p else None for p in periods.values()], dtype=pl.Int64)
     finest = [period.granularity if period else None for period in periods.values()]
     codes = {name: rows[name].cast(pl.Enum(texts)).to_physical() for name in times}  # places in texts
     granularities: Counter[Granularity] = Counter()
+    clocks, with_clock = 0, [not clock and has_clock(text) for text in periods]
     for name in times:
         for code, count in enumerate(np.bincount(codes[name].drop_nulls(), minlength=len(texts)).tolist()):
             if granularity := finest[code]:
                 granularities[granularity] += count
-    rows = rows.with_columns(begin_day=first.gather(codes["begin"]), end_day=last.gather(codes[times[-1]]))
-    backwards = pl.col("begin_day") > pl.col("end_day")
+                clocks += count * with_clock[code]
+    rows = rows.with_columns(first=first.gather(codes["begin"]), last=last.gather(codes[times[-1]]))
+    backwards = pl.col("first") > pl.col("last")
     if rows.select(backwards.any()).item():
-        rows = _report(rows, backwards, file, "end", "an end not before the begin", problems)
-    # rows.select(*NAMES, begin="begin_day", end="end_day"), which would first copy all columns into chunks of one size
-    columns = {**{name: name for name in NAMES}, "begin": "begin_day", "end": "end_day"}
-    frame = pl.DataFrame([rows[theirs].alias(ours) for ours, theirs in columns.items()])
-    return NamedFacts(frame, granularities)
+        rows = _report(rows, backwards, file, "end", called, "an end not before the begin", problems)
+    # rows.select(*NAMES, begin="first", end="last"), which would first copy all columns into chunks of one size
+    columns = {**{name: name for name in NAMES}, "begin": "first", "end": "last"}
+    frame = pl.DataFrame([rows[name].alias(ours) for ours, name in columns.items()])
+    return NamedFacts(frame, granularities, clocks)
 
 
 def _names_to_check(rows: pl.DataFrame) -> list[str]:
@@ -105,7 +125,13 @@ def _names_to_check(rows: pl.DataFrame) -> list[str]:
 
 
 def _report(
-    rows: pl.DataFrame, bad: pl.Expr, file: Path, column: str, expected: str, problems: Problems
+    rows: pl.DataFrame,
+    bad: pl.Expr,
+    file: str,
+    column: str,
+    called: Mapping[str, str],
+    expected: str,
+    problems: Problems,
 ) -> pl.DataFrame:
     """The rows that are not bad; the bad ones become problems."""
     bad = bad.fill_null(value=False)
@@ -114,5 +140,5 @@ def _report(
         if column == "end" and row["begin"] is not None and "begin" in expected:
             found += f" after begin {row['begin']!r}"
         texts = tuple("" if row[c] is None else str(row[c]) for c in (*NAMES, *TIMES) if c in row)
-        problems.add(Problem(str(file), row["line"], column, found, expected, texts))
+        problems.add(Problem(file, row["line"], called[column], found, expected, texts))
     return rows.filter(~bad)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from knowwhen.errors import BadFacts
+from knowwhen.facts.formats.report import Report
 from knowwhen.files import write_whole, writing
 from knowwhen.text import visible
 
@@ -24,6 +26,17 @@ class Problem:
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: {self.column}: found {self.found}, expected {self.expected}"
 
+    @property
+    def cause(self) -> str:
+        """What is wrong, without what is different in each row."""
+        found = "nothing" if self.found == "nothing" else "another text" if self.column != "line" else "a bad line"
+        if self.column == "line" and " columns in " in self.found:
+            found = self.found.partition(" in ")[0]
+        return f"{self.column}: found {found}, expected {self.expected}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("file", "line", "column", "found", "expected")}
+
 
 @dataclass
 class Problems:
@@ -31,19 +44,18 @@ class Problems:
 
     skip: bool = False
     found: list[Problem] = field(default_factory=list)
+    report: Report = field(default_factory=Report)
 
     def add(self, problem: Problem) -> None:
         self.found.append(problem)
         if not self.skip and len(self.found) >= LIMIT:
-            raise BadFacts(
-                f"stopped at {LIMIT} bad rows (--skip-bad reads on without them)", [str(p) for p in self.found]
-            )
+            raise BadFacts(f"stopped at {LIMIT} bad rows (--skip-bad reads on without them)", self.found)
 
     def finish(self) -> None:
         """Raises what was collected, unless bad rows are to be skipped."""
         if self.found and not self.skip:
             rows = "1 bad row" if len(self.found) == 1 else f"{len(self.found)} bad rows"
-            raise BadFacts(f"{rows} (--skip-bad reads on without them)", [str(p) for p in self.found])
+            raise BadFacts(f"{rows} (--skip-bad reads on without them)", self.found)
 
     def write(self, path: Path) -> None:
         """The rejects file: each bad row with its place and reason, tab-separated."""

@@ -1,44 +1,33 @@
-"""Anyone's table of facts: CSV, TSV, JSON lines, Parquet; plain, .gz or .zst; one file or a folder of splits."""
+"""Anyone's table of facts: a file of any usual kind, a folder of splits, or a frame in memory."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
-from knowwhen.errors import BadInput, BadRequest, did_you_mean
-from knowwhen.facts.formats.delimited import COMPRESSED, count, read_bytes, read_delimited
-from knowwhen.facts.formats.named import (
-    NAMES,
-    SPLITS,
-    TIMES,
-    NamedDataset,
-    NamedFacts,
-    ReadOptions,
-    check_names_and_times,
-)
-from knowwhen.facts.formats.problems import Problem, Problems
-from knowwhen.facts.frames import FOREIGN, read_parquet, reading
-from knowwhen.facts.vocabulary import is_text
+from knowwhen.errors import BadDate, BadInput
+from knowwhen.facts.dates import parse_period
+from knowwhen.facts.formats.calendars import Calendar
+from knowwhen.facts.formats.content import Content, ending, stem
+from knowwhen.facts.formats.headers import NAMES, choose_columns
+from knowwhen.facts.formats.named import SPLITS, TIMES, NamedDataset, NamedFacts, ReadOptions, check_names_and_times
+from knowwhen.facts.formats.problems import Problems
+from knowwhen.facts.formats.report import FileReport
+from knowwhen.facts.formats.rows import ENDINGS, read_rows
+from knowwhen.facts.frames import reading
 
-ENDINGS = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".parquet")
-
-# Header names that are recognised, in lower case with _ for blanks and hyphens.
-HEADERS = {
-    "subject": ("subject", "s", "subj", "head", "h", "source", "subject_id", "entity1"),
-    "predicate": ("predicate", "p", "pred", "relation", "rel", "r", "property", "predicate_id"),
-    "object": ("object", "o", "obj", "tail", "target", "object_id", "entity2"),
-    "time": ("time", "t", "date", "timestamp", "datetime", "when", "year", "day", "point_in_time"),
-    "begin": ("begin", "start", "since", "valid_from", "begin_date", "start_date", "begin_time", "start_time"),
-    "end": ("end", "until", "till", "stop", "valid_to", "valid_until", "end_date", "end_time"),
-}
-NO_TIME = ("", "null", "none", "nan", "nat", "na", "n/a")  # texts that tables use for an empty cell
+NO_TIME = ("", "null", "none", "nan", "nat", "na", "n/a", "<na>", "\\n")  # texts that tables use for an empty cell
+SPLIT_NAMES = {"dev": "valid", "val": "valid", "validation": "valid", "training": "train", "testing": "test"}
+LABELS = ("entities", "predicates")  # a dataset's own tables of labels
+SEEN = 200  # values of a column that are looked at to tell what it holds
 
 
 class Tables:
     name = "table"
-    about = "CSV, TSV, JSON lines or Parquet with a header, one file or train/valid/test in a folder"
+    about = "CSV, TSV, JSON (lines), Parquet or Excel, one file or train/valid/test in a folder"
     is_folder = False
 
     def matches(self, path: Path) -> bool:
@@ -47,134 +36,115 @@ class Tables:
     def read(self, path: Path, options: ReadOptions, problems: Problems) -> NamedDataset:
         if not path.is_dir():
             return NamedDataset({"": read_table(path, options, problems)}, name=stem(path), is_filled=True)
-        files = tables_in(path)
+        files, name = tables_in(path), path.resolve().name
         if len(files) == 1 and not set(files) & set(SPLITS):
             (file,) = files.values()
-            return NamedDataset({"": read_table(file, options, problems)}, name=path.resolve().name, is_filled=True)
-        return NamedDataset(read_splits(path, options, problems), name=path.resolve().name, is_filled=True)
+            return NamedDataset({"": read_table(file, options, problems)}, name=name, is_filled=True)
+        problems.report.ignored += [file.name for split, file in files.items() if split not in SPLITS]
+        return NamedDataset(read_splits(path, options, problems), name=name, is_filled=True)
 
 
-def read_splits(folder: Path, options: ReadOptions, problems: Problems) -> dict[str, NamedFacts]:
+def read_splits(folder: Path, options: ReadOptions, problems: Problems, *, own: bool = False) -> dict[str, NamedFacts]:
     """The facts of train, valid and test tables in a folder; valid and test may be missing."""
     files = tables_in(folder)
     if "train" not in files:
         raise BadInput(f"no train file in {folder} (train.csv, train.tsv, train.parquet …); found {_listing(folder)}")
-    return {split: read_table(files[split], options, problems) for split in SPLITS if split in files}
+    return {split: read_table(files[split], options, problems, own=own) for split in SPLITS if split in files}
 
 
 def tables_in(folder: Path) -> dict[str, Path]:
-    """Files that may hold facts, by name without endings; a dataset's own label tables are not among them."""
+    """Files that may hold facts, by split or by name without endings; a dataset's own tables of labels are left out."""
     found: dict[str, Path] = {}
     for file in table_files(folder):
-        if stem(file) in found:
-            raise BadInput(f"{found[stem(file)]} and {file.name} are both tables of {stem(file)}; remove one of them")
-        found[stem(file)] = file
-    return {name: file for name, file in found.items() if name not in ("entities", "predicates")}
+        name = SPLIT_NAMES.get(stem(file).lower(), stem(file))
+        if name in found:
+            raise BadInput(f"{found[name]} and {file.name} are both tables of {name}; remove one of them")
+        found[name] = file
+    return {name: file for name, file in found.items() if name not in LABELS}
 
 
 def table_files(folder: Path) -> list[Path]:
     """The files in a folder that are tables by their names."""
-    return sorted(f for f in folder.iterdir() if f.is_file() and ending(f) in ENDINGS and not f.name.startswith("."))
+    return sorted(
+        f
+        for f in folder.iterdir()
+        if f.is_file() and not f.name.startswith(".") and not f.name.endswith(".rejects.tsv") and ending(f) in ENDINGS
+    )
 
 
-def read_table(path: Path, options: ReadOptions, problems: Problems) -> NamedFacts:
-    """The facts of one table."""
-    positional = bool(options.columns) and all(value.isdigit() for value in options.columns.values())
-    kind = ending(path)
-    if kind == ".parquet":
-        rows = _read_parquet(path)
-    elif kind in (".jsonl", ".ndjson"):
-        rows = _read_json_lines(path, problems)
-    else:
-        separator = "," if kind == ".csv" or (kind == ".txt" and b"\t" not in read_bytes(path)[:10_000]) else "\t"
-        names = None
-        if positional:  # no header: as many columns as the first line has
-            first = read_bytes(path).partition(b"\n")[0].decode(errors="replace")
-            names = [str(i + 1) for i in range(first.count(separator) + 1)]
-        quote = '"' if separator == "," else None
-        rows = read_delimited(path, names, problems, separator=separator, quote=quote)
-    columns = choose_columns([c for c in rows.columns if c != "line"], options.columns, path)
-    with reading(path, "facts"):
-        chosen = rows.select(
-            *(_text(rows[columns[name]]).alias(name) for name in NAMES),
-            *(_time(rows, columns.get(name) or columns.get("time")).alias(name) for name in TIMES),
-            "line",
-        )
-    return check_names_and_times(chosen, path, problems)
+def read_table(path: Path, options: ReadOptions, problems: Problems, *, own: bool = False) -> NamedFacts:
+    """The facts of one table; `own` ones, which we wrote, are taken as they are."""
+    return facts_of(*read_rows(path, options, problems), options, problems, own=own)
 
 
-def choose_columns(found: list[str], wanted: dict[str, str], path: Path) -> dict[str, str]:
-    """Our column names to the file's: those asked for, else those whose header is recognised."""
-    for ours, theirs in wanted.items():
-        if ours not in HEADERS:
-            raise BadRequest(f"no column {ours!r}; ours are {', '.join(HEADERS)}{did_you_mean(ours, HEADERS)}")
-        if theirs not in found:
-            raise BadRequest(f"no column {theirs!r} in {path}; it has {', '.join(found)}{did_you_mean(theirs, found)}")
-    plain = {name.strip().lower().replace(" ", "_").replace("-", "_"): name for name in reversed(found)}
-    chosen = dict(wanted)
-    for ours, names in HEADERS.items():
-        match = next((plain[n] for n in names if n in plain and plain[n] not in chosen.values()), None)
-        if match is not None and ours not in chosen:
-            chosen[ours] = match
-    if "time" in chosen and ("begin" in chosen or "end" in chosen):
-        if "time" in wanted:
-            chosen.pop("begin", None), chosen.pop("end", None)
-        else:
-            del chosen["time"]
-    missing = [name for name in NAMES if name not in chosen]
-    if missing:
-        raise BadInput(
-            f"{path}: cannot tell which column is the {' and the '.join(missing)} among {', '.join(found)}; "
-            "name them with --columns subject=A,predicate=B,object=C,time=D (numbers when there is no header)"
-        )
-    return chosen
+def read_content_table(content: Content, options: ReadOptions, problems: Problems) -> NamedFacts:
+    """The same of bytes that are already here."""
+    return facts_of(*read_rows(content, options, problems), options, problems)
 
 
-def ending(path: Path) -> str:
-    """The ending that says what is inside: .csv for facts.csv.gz."""
-    return (path.with_suffix("") if path.suffix in COMPRESSED else path).suffix.lower()
+def facts_of(
+    rows: pl.DataFrame, report: FileReport, options: ReadOptions, problems: Problems, *, own: bool = False
+) -> NamedFacts:
+    """The facts of rows with a column `line`, and what was found on the way in the report."""
+    headers = [column for column in rows.columns if column != "line"]
+    chosen = choose_columns(
+        headers, options.columns, report.name, predicate=options.predicate, is_time=_tells_time(rows)
+    )
+    problems.report.files.append(report)
+    report.rows, report.columns = len(rows), chosen
+    report.unused = [header for header in headers if header not in chosen.values()]
+    with reading(Path(report.name), "facts"):
+        names = {name: _text(rows[chosen[name]]) for name in NAMES if name in chosen}
+        times = {name: _time(rows, chosen.get(name) or chosen.get("time")) for name in TIMES}
+    if "predicate" not in names:
+        names["predicate"] = pl.Series([options.predicate], dtype=pl.String).new_from_index(0, len(rows))
+    if not own:
+        report.trimmed, names = _trimmed(names)
+        times, report.date_formats = _as_iso(times, chosen, options, report.name)
+    table = pl.DataFrame({**{name: names[name] for name in NAMES}, **times, "line": rows["line"]})
+    table = _without_blank_rows(table)
+    theirs = {"begin": chosen.get("time", "begin"), "end": chosen.get("time", "end"), **chosen}
+    facts = check_names_and_times(table, report.name, problems, theirs=theirs, clock=options.has_clock)
+    report.clocks = facts.clocks // (2 if "time" in chosen else 1)  # one column stands for both ends
+    return facts
 
 
-def stem(path: Path) -> str:
-    return path.name.removesuffix(path.suffix if path.suffix in COMPRESSED else "").removesuffix(ending(path))
+def table_of(content: Content, options: ReadOptions, problems: Problems) -> NamedDataset:
+    """The dataset of a table that is no file."""
+    return NamedDataset({"": read_content_table(content, options, problems)}, name=content.stem, is_filled=True)
 
 
-def _read_parquet(path: Path) -> pl.DataFrame:
-    rows = read_parquet(path, data=read_bytes(path) if path.suffix in COMPRESSED else None)
-    return rows.drop("line", strict=False).with_columns(line=pl.int_range(1, len(rows) + 1, dtype=pl.Int64))
+def frame_of(rows: pl.DataFrame, name: str, options: ReadOptions, problems: Problems) -> NamedDataset:
+    """The dataset of a frame in memory."""
+    rows = rows.drop("line", strict=False).with_columns(line=pl.int_range(1, len(rows) + 1, dtype=pl.Int64))
+    facts = facts_of(rows, FileReport(name, "a table in memory"), options, problems)
+    return NamedDataset({"": facts}, name="facts", is_filled=True)
 
 
-def _read_json_lines(path: Path, problems: Problems) -> pl.DataFrame:
-    """One object a line; polars where all lines are objects, else line by line to name those that are not."""
-    data = read_bytes(path)
-    try:
-        rows = pl.read_ndjson(data, infer_schema_length=None)
-        if len(rows) == count(data, "\n") + (not data.endswith(b"\n")):
-            return rows.with_columns(line=pl.int_range(1, len(rows) + 1, dtype=pl.Int64))
-    except FOREIGN:
-        pass
-    records = []
-    for line, text in enumerate(data.split(b"\n"), start=1):
-        if not text.strip():
-            continue
+def _tells_time(rows: pl.DataFrame) -> Callable[[str], bool]:
+    def is_time(column: str) -> bool:
+        """Whether most values of a column are dates."""
+        if rows[column].dtype.is_temporal():
+            return True
         try:
-            record = json.loads(text)
-        except (ValueError, RecursionError):
-            record = None
-        if isinstance(record, dict) and is_text(text.decode(errors="ignore") + json.dumps(record, ensure_ascii=False)):
-            records.append({**{key: _json_text(value) for key, value in record.items()}, "line": line})
-        else:
-            shown = text.decode(errors="backslashreplace")
-            problems.add(Problem(str(path), line, "line", repr(shown[:80]), "one JSON object", (shown,)))
-    if not records:
-        problems.finish()
-        raise BadInput(f"{path} has no JSON object in any line")
-    with reading(path, "JSON lines"):
-        return pl.DataFrame(records, infer_schema_length=None)
+            values = _text(rows[column].drop_nulls().head(SEEN)).unique().to_list()
+        except (BadInput, pl.exceptions.PolarsError):
+            return False
+        values = [value for value in values if value.strip()]
+        return bool(values) and sum(map(looks_like_date, values)) > len(values) / 2
+
+    return is_time
 
 
-def _json_text(value: object) -> str | None:
-    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def looks_like_date(text: str) -> bool:
+    """Whether a text can be read as a date, in one way or another."""
+    if not any(character.isdigit() for character in text):
+        return False
+    try:
+        begin, end = Calendar(day_first=True).read(text)
+        return all(part is None or parse_period(part) is not None for part in (begin, end))
+    except BadDate:
+        return False
 
 
 def _text(column: pl.Series) -> pl.Series:
@@ -194,6 +164,35 @@ def _time(rows: pl.DataFrame, name: str | None) -> pl.Series:
     different = text.unique()
     none = different.filter(different.str.strip_chars().str.to_lowercase().is_in(NO_TIME))
     return text.set(text.is_in(none.implode()), None) if len(none) else text
+
+
+def _trimmed(names: dict[str, pl.Series]) -> tuple[int, dict[str, pl.Series]]:
+    """The names without blanks around them, and how many had some."""
+    stripped = {name: column.str.strip_chars() for name, column in names.items()}
+    return sum(int((stripped[name] != column).sum()) for name, column in names.items()), stripped
+
+
+def _as_iso(
+    times: dict[str, pl.Series], chosen: dict[str, str], options: ReadOptions, name: str
+) -> tuple[dict[str, pl.Series], dict[str, int]]:
+    """The times as ISO texts, and how the dates were written: each different text is read once."""
+    texts = {end: column.unique().drop_nulls().sort().to_list() for end, column in times.items()}
+    theirs = [chosen[column] for column in ("time", *TIMES) if column in chosen]
+    calendar = Calendar.of([*texts["begin"], *texts["end"]], options.date_format, " and ".join(theirs), name)
+    found = {}
+    for side, end in enumerate(TIMES):
+        here = replace(calendar, found=calendar.found if side == 0 or "time" not in chosen else type(calendar.found)())
+        iso = [here.read(text)[side] for text in texts[end]]
+        changed = pl.Series(texts[end], dtype=pl.String), pl.Series(iso, dtype=pl.String)
+        column = times[end]
+        found[end] = column if texts[end] == iso else column.replace_strict(*changed, default=None)
+    return found, dict(calendar.found)
+
+
+def _without_blank_rows(table: pl.DataFrame) -> pl.DataFrame:
+    """Spreadsheets write lines of separators alone for rows that were used once."""
+    blank = pl.all_horizontal(pl.col(*NAMES, *TIMES).is_null() | (pl.col(*NAMES, *TIMES) == ""))
+    return table.filter(~blank) if table.select(blank.any()).item() else table
 
 
 def _listing(folder: Path) -> str:

@@ -1,0 +1,172 @@
+"""A dataset looked at before training: how its source is written, what is odd about it, and what to do next."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from knowwhen.facts.dataset import Dataset
+from knowwhen.facts.dates import Granularity
+from knowwhen.facts.formats.report import FileReport, Report
+from knowwhen.facts.index.names import normalise
+from knowwhen.text import plural, visible
+
+SHOWN = 5  # names, lines and groups of each kind
+FEW = 200  # facts: too few to hold some out
+UNSEEN = 0.2  # of valid facts: from here on a coarser time axis is worth a try
+COARSER = {
+    Granularity.MINUTE: Granularity.HOUR,
+    Granularity.HOUR: Granularity.DAY,
+    Granularity.DAY: Granularity.MONTH,
+    Granularity.MONTH: Granularity.YEAR,
+}
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What is found in a source; `dataset` is None where no row could be read."""
+
+    report: Report
+    dataset: Dataset | None
+    command: Sequence[str] = ()  # source and options as given, for the command to type next
+
+    @cached_property
+    def near_duplicates(self) -> list[list[str]]:
+        """Entities whose names differ in case, accents or blanks alone, most names first."""
+        if self.dataset is None:
+            return []
+        groups: dict[str, list[str]] = {}
+        for key in self.dataset.entities.keys:
+            groups.setdefault(normalise(key), []).append(key)
+        return sorted((names for names in groups.values() if len(names) > 1), key=lambda names: (-len(names), names))
+
+    @cached_property
+    def seen_once(self) -> int:
+        """Entities that are in one fact only."""
+        if self.dataset is None:
+            return 0
+        facts = self.dataset.all_facts
+        return int((np.bincount(np.concatenate([facts.subject, facts.object])) == 1).sum())
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        if self.dataset is None:
+            return {}
+        return {**self.dataset.check(), **self.dataset.counts, "entities_seen_once": self.seen_once}
+
+    @property
+    def advice(self) -> list[str]:
+        """What to change, a sentence each."""
+        data, found = self.dataset, list[str]()
+        if data is None:
+            return found
+        coarser = COARSER.get(data.timeline.granularity)
+        unseen = self.counts["valid_facts_with_unseen_timestamps"] / max(len(data.valid), 1)
+        if unseen >= UNSEEN and coarser:
+            found.append(f"{unseen:.0%} of valid facts have a date that train never has: try --granularity {coarser}")
+        if 0 < len(data.train) < FEW and (len(data.valid) or len(data.test)) and self._is_split_by_us:
+            found.append(f"{len(data.train)} facts are few to learn from: keep all of them in train with --split 0,0")
+        if self.near_duplicates:
+            found.append("if names that differ in case, accents or blanks mean one entity, make them equal first")
+        return found
+
+    @property
+    def next_command(self) -> str:
+        """What to type next, with the options that were given and those that are advised."""
+        parts = [*self.command] or ["DATA"]
+        name = "mine" if self.dataset is None else self.dataset.name
+        if self.report.bad_rows and "--skip-bad" not in parts:
+            if self.dataset is None or self.report.bad_rows > len(self.dataset.all_facts):
+                return ""  # something else is wrong; mend it first
+            parts.append("--skip-bad")
+        if any("--granularity" in advice for advice in self.advice) and "--granularity" not in parts:
+            parts += ["--granularity", str(COARSER[self.dataset.timeline.granularity])]  # type: ignore[union-attr]
+        if any("--split" in advice for advice in self.advice) and "--split" not in parts:
+            parts += ["--split", "0,0"]
+        return shlex.join(["knowwhen", "train", *parts, "--run", f"runs/{name}"])
+
+    @property
+    def _is_split_by_us(self) -> bool:
+        return len(self.report.files) == 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it in JSON's types."""
+        return {
+            **self.counts,
+            "near_duplicates": self.near_duplicates,
+            "files": [file.to_dict() for file in self.report.files],
+            "bad_rows": self.report.bad_rows,
+            "causes": [
+                {"cause": cause, "rows": len(rows), "lines": [row.line for row in rows[:SHOWN]]}
+                for cause, rows in self._causes()
+            ],
+            "notes": self._notes(),
+            "advice": self.advice,
+            "next": self.next_command,
+        }
+
+    def _causes(self) -> list[tuple[str, list[Any]]]:
+        return sorted(self.report.causes.items(), key=lambda item: -len(item[1]))
+
+    def _notes(self) -> list[str]:
+        return self.report.notes() if self.dataset is None else self.dataset.notes
+
+    def __str__(self) -> str:
+        lines = [line for file in self.report.files for line in _file_lines(file)]
+        for cause, rows in self._causes():
+            listed = ", ".join(str(row.line) for row in rows[:SHOWN]) + (" …" if len(rows) > SHOWN else "")
+            shown = "" if rows[0].found == "nothing" else f", such as {rows[0].found}"
+            lines.append(f"bad: {plural(len(rows), 'row')} (line {listed}): {cause}{shown}")
+        if self.dataset is not None:
+            lines += self._facts_lines(self.dataset)
+        lines += [f"note: {note}" for note in self._notes() if not note.startswith("bad rows were skipped")]
+        lines += [f"advice: {advice}" for advice in self.advice]
+        if self.next_command:
+            lines += [f"next: {self.next_command}"]
+        return "\n".join(visible(line) for line in lines)
+
+    def _facts_lines(self, data: Dataset) -> list[str]:
+        info, counts = data.info(), self.counts
+        sizes = ", ".join(f"{info[split]:,} {split}" for split in ("train", "valid", "test") if info[split])
+        kinds = ", ".join(
+            f"{info[name]:,} {kind}"
+            for name, kind in (
+                ("points", "events"),
+                ("intervals", "with begin and end"),
+                ("half_open", "with one of them"),
+                ("static", "without a time"),
+            )
+            if info[name]
+        )
+        lines = [f"facts: {len(data.all_facts):,} ({sizes}): {kinds}"]
+        lines += [f"names: {plural(info['entities'], 'entity')}, {plural(info['predicates'], 'predicate')}"]
+        if self.seen_once:
+            lines[-1] += f"; {self.seen_once:,} entities are in one fact only"
+        lines += [f"time axis: {data.timeline.span()}, {plural(info['timestamps'], 'timestamp')}"]
+        told = {"entities_seen_once", "bad_rows_skipped"}
+        lines += [f"{name.replace('_', ' ')}: {n:,}" for name, n in counts.items() if n and name not in told]
+        for names in self.near_duplicates[:SHOWN]:
+            lines.append(f"nearly the same: {', '.join(repr(name) for name in names[:SHOWN])}")
+        if len(self.near_duplicates) > SHOWN:
+            lines.append(f"nearly the same: and {len(self.near_duplicates) - SHOWN:,} more groups of names")
+        return lines
+
+
+def _file_lines(file: FileReport) -> list[str]:
+    written = [file.kind]
+    if file.separator:
+        written = [f"text with {file.separator}s", file.encoding, "" if file.has_header else "no header"]
+    lines = [f"{file.name}: {', '.join(part for part in written if part)}, {plural(file.rows, 'row')}"]
+    if file.columns:
+        lines.append("columns: " + ", ".join(f"{ours} from {theirs!r}" for ours, theirs in file.columns.items()))
+    if file.renamed:
+        lines.append(f"columns without a name of their own: {', '.join(file.renamed)}")
+    dates = [(style, count) for style, count in file.date_formats.items() if not style.startswith("9999")]
+    if dates:
+        lines.append("dates: " + ", ".join(f"{style} ({count:,} different)" for style, count in dates))
+    return lines
