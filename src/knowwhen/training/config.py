@@ -96,20 +96,64 @@ class CorrectionConfig(Section):
 class ObjectiveConfig(Section):
     """The losses."""
 
+    loss: Annotated[
+        Literal["softmax", "binary", "margin", "negative_sampling"],
+        Field(
+            description="Cross-entropy of the true object among candidates (softmax), binary cross-entropy of each "
+            "(binary), its distance from negatives (margin), or its log-odds and theirs (negative_sampling)."
+        ),
+    ] = "softmax"
     sampling: Annotated[
-        Literal["none", "uniform", "auto"],
+        Literal["none", "uniform", "auto", "each"],
         Field(
             description="Candidates of a step: all entities (none); the batch's targets and entities drawn at random, "
-            "weighted so that their sum is right on average (uniform); whichever is cheaper (auto)."
+            "weighted so that their sum is right on average (uniform); whichever is cheaper (auto); negatives drawn "
+            "for each fact (each), which margin and negative_sampling need."
         ),
     ] = "none"
     negatives: Annotated[
-        int, Field(ge=0, description="Entities drawn for each step with sampling; 0: 1,024, or 2,048 from 50,000 on.")
+        int,
+        Field(
+            ge=0,
+            description="Entities drawn with sampling, for a step or for each fact; 0: 1,024 for a step, or 2,048 from "
+            "50,000 entities on.",
+        ),
     ] = 0
+    labels: Annotated[
+        Literal["target", "known"],
+        Field(
+            description="What is true in binary over all entities: the fact's object (target, 1-vs-all), or all "
+            "objects that train knows at that time (known, K-vs-all)."
+        ),
+    ] = "target"
+    label_smoothing: Annotated[
+        float, Field(ge=0, lt=1, description="Share of a label spread over all candidates, with binary.")
+    ] = 0.0
+    margin: Annotated[float, Field(ge=0, description="γ of margin and negative_sampling.")] = 1.0
+    adversarial: Annotated[
+        float,
+        Field(ge=0, description="How much more likely negatives count in negative_sampling; 0: all count alike."),
+    ] = 0.0
 
     time_weight: Annotated[
         float, Field(ge=0, description="Weight of the cross-entropy along time, for dated facts; 0 leaves it out.")
     ] = 0.0
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> ObjectiveConfig:
+        if self.loss in ("margin", "negative_sampling") and self.sampling != "each":
+            raise ValueError(f"objective.loss = {self.loss} needs objective.sampling = each, not {self.sampling}")
+        if self.loss == "binary" and self.sampling not in ("none", "each"):
+            raise ValueError(f"objective.loss = binary goes with objective.sampling none or each, not {self.sampling}")
+        if self.sampling == "each" and not self.negatives:
+            raise ValueError("objective.sampling = each needs objective.negatives of at least 1")
+        if self.labels == "known" and (self.loss, self.sampling) != ("binary", "none"):
+            raise ValueError("objective.labels = known needs objective.loss = binary and objective.sampling = none")
+        if self.label_smoothing and self.loss != "binary":
+            raise ValueError(f"objective.label_smoothing needs objective.loss = binary, not {self.loss}")
+        if self.adversarial and self.loss != "negative_sampling":
+            raise ValueError(f"objective.adversarial needs objective.loss = negative_sampling, not {self.loss}")
+        return self
 
 
 class RegularizerConfig(Section):
@@ -339,7 +383,7 @@ def full_name(name: str) -> str:
 
 def _explain(problem: Any, model: str) -> str:
     name = ".".join(str(part) for part in problem["loc"])
-    if not name:  # of several settings together
+    if not name or problem["type"] == "value_error":  # of several settings together
         return str(problem.get("ctx", {}).get("error", problem["msg"]))
     if problem["type"] == "extra_forbidden":
         names = settings(model)

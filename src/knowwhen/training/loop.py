@@ -67,6 +67,13 @@ class TrainingFacts:
         E = self.sizes.entities
         return Sampler(self.columns[2], E, config.objective.negatives) if samples(config, E) else None
 
+    def known(self, config: Config) -> KnownFacts | None:
+        """What is true, where the labels of a step are all of it."""
+        if config.objective.labels == "target":
+            return None
+        one_side = self.facts[: len(self.facts) // 2]
+        return KnownFacts(one_side, self.sizes.predicates, self.sizes.timestamps)
+
     def __len__(self) -> int:
         return len(self.facts)
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from knowwhen.facts.index.known import KnownFacts
 from knowwhen.models import TemporalModel
 from knowwhen.models.scores import Scores
+from knowwhen.training import negatives
 from knowwhen.training.config import Config, ObjectiveConfig, RegularizerConfig
 from knowwhen.training.losses import cross_entropy, without
 from knowwhen.training.regularizers import delta, omega3, smoothness
@@ -42,11 +44,18 @@ class Objective:
     gaps: Tensor | None  # (T − 1,), to divide Λ by
     dropout: float  # of evidence
     sampler: Sampler | None = None  # of candidates; None: all entities
+    known: KnownFacts | None = None  # what is true, where labels are all of it
 
     @classmethod
-    def of(cls, config: Config, gaps: Tensor | None = None, sampler: Sampler | None = None) -> Objective:
+    def of(
+        cls,
+        config: Config,
+        gaps: Tensor | None = None,
+        sampler: Sampler | None = None,
+        known: KnownFacts | None = None,
+    ) -> Objective:
         settings = config.objective, config.regularizer, config.training.precision
-        return cls(*settings, gaps, config.evidence.dropout, sampler)
+        return cls(*settings, gaps, config.evidence.dropout, sampler, known)
 
     def terms(self, model: TemporalModel, batch: Batch) -> dict[str, Tensor]:
         """Each term with its weight, by name; their sum is what is minimised."""
@@ -72,7 +81,7 @@ class Objective:
         return found
 
     def object_loss(self, model: TemporalModel, batch: Batch) -> Tensor:
-        """ℓ: cross-entropy of the true object among all entities, or a sample of them, batch mean.
+        """ℓ: by default cross-entropy of the true object among all entities, or a sample of them, batch mean.
 
         Evidence is dropped for the first of the batch, which is as good as at random: facts are shuffled.
         """
@@ -89,10 +98,35 @@ class Objective:
         return {"objects": self._loss(decomposition, alone, sample), "evidence": self._loss(evidence, batch, sample)}
 
     def _loss(self, scores: Scores, batch: Batch, sample: Sample | None) -> Tensor:
+        settings = self.objective
+        if settings.loss == "binary" and settings.sampling == "none":  # what is true is a label, not a rival
+            return negatives.binary_loss_of_all(scores, *self._true(scores, batch), settings.label_smoothing)
         scores = scores if batch.others is None else without(scores, *batch.others)
+        if settings.sampling == "each":
+            return self._loss_of_each(negatives.with_negatives(scores, batch.o, settings.negatives))
         if sample is None:
             return cross_entropy(scores, batch.o, self.precision)
         return sampled_cross_entropy(scores, batch.o, sample, self.precision)
+
+    def _loss_of_each(self, x: Tensor) -> Tensor:  # (b, 1 + n)
+        """The loss of targets and the negatives drawn for each."""
+        settings = self.objective
+        if settings.loss == "margin":
+            return negatives.margin_loss(x, settings.margin)
+        if settings.loss == "negative_sampling":
+            return negatives.negative_sampling_loss(x, settings.margin, settings.adversarial)
+        if settings.loss == "binary":
+            return negatives.binary_loss(x, settings.label_smoothing)
+        return negatives.softmax_loss(x)
+
+    def _true(self, scores: Scores, batch: Batch) -> tuple[Tensor, Tensor]:  # (m,), (m,)
+        """Which cells are true."""
+        if self.known is None:
+            return torch.arange(len(batch), device=batch.o.device), batch.o
+        found = self.known.objects(*(column.cpu().numpy() for column in (batch.s, batch.p, batch.t)))
+        rows, columns = (torch.from_numpy(ids).to(batch.o.device) for ids in found)
+        different = torch.unique(rows * scores.columns + columns)  # spans may overlap
+        return different // scores.columns, different % scores.columns
 
     def time_loss(self, model: TemporalModel, batch: Batch) -> Tensor:
         """ℓ̃: cross-entropy of the true time along the time axis, over the dated facts; undated ones count as 0."""

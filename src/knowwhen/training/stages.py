@@ -89,7 +89,7 @@ def fit_stage(
         progress.start(state, config, -(-len(facts) // config.training.batch_size))
         validate = (lambda model: validation(model, dataset, config)) if len(dataset.valid) else None
         try:
-            objective = Objective.of(config, gaps, facts.sampler(config))
+            objective = Objective.of(config, gaps, facts.sampler(config), facts.known(config))
             state = fit(learner, facts, objective, state, watcher, validate)
         finally:
             progress.end()
