@@ -41,7 +41,11 @@ def test_every_experiment_is_a_run_of_its_own_with_settings_that_exist(table, ep
 
 @pytest.mark.parametrize(
     ("name", "asked"),
-    [*((name, {}) for name in TABLES), ("table2", {"models": ["complex", "pair-counts"], "large": True, "epochs": 3})],
+    [
+        *((name, {}) for name in TABLES if name != "field"),
+        ("field", {"models": ["tero", "tntcomplex+history"], "trials": 2}),
+        ("table2", {"models": ["complex", "pair-counts"], "large": True, "epochs": 3}),
+    ],
 )
 def test_the_command_of_an_experiment_makes_it(name, asked, monkeypatch, tmp_path):
     found = []

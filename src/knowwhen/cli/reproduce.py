@@ -19,7 +19,8 @@ def reproduce(
     table: Annotated[
         str,
         typer.Argument(
-            help="params, table2, table3, table4, evidence, stddev, figure1, figure2, wikidata, times or sampling."
+            help="params, table2, table3, table4, evidence, stddev, figure1, figure2, wikidata, times, sampling, "
+            "published or field."
         ),
     ] = "table2",
     dataset: Annotated[
@@ -33,13 +34,16 @@ def reproduce(
         typer.Option(
             "--model",
             help="complex, tcomplex, tntcomplex, pair-counts; of evidence unioncomplex[+evidence[+correction]]; "
-            "of sampling full, k256, k512, … k8192.",
+            "of sampling full, k256, k512, … k8192; of published and field any model, of field also MODEL+history.",
         ),
     ] = None,
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Runs of each row, with seeds 0, 1, …")] = 1,
     large: Annotated[bool, typer.Option("--large", help="At ten times the base ranks.")] = False,
     epochs: Annotated[
         int | None, typer.Option("--epochs", min=1, help="For a quick look, kept apart in RUNS/epochsN.")
+    ] = None,
+    trials: Annotated[
+        int | None, typer.Option("--trials", min=1, help="Of field: settings tried for each model; by default all.")
     ] = None,
     runs: Annotated[Path, typer.Option("--runs", help="The folder of runs; what is done there stays.")] = RUNS,
     figure: Annotated[
@@ -59,7 +63,7 @@ def reproduce(
     from knowwhen.text import table as aligned
 
     asked = report.table_named(table)
-    request = asked.complete(Request(dataset or (), model or (), seeds, large, epochs))
+    request = asked.complete(Request(dataset or (), model or (), seeds, large, epochs, trials))
     runs = runs if epochs is None else runs / f"epochs{epochs}"
     for target in (out, figure):
         if target is not None:

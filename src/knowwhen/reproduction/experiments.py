@@ -33,11 +33,13 @@ class Setting(StrEnum):
     TIME_P = "regularizer.time_p"
     TIME_WEIGHT = "regularizer.time_weight"
     EPOCHS = "training.epochs"
+    LEARNING_RATE = "training.learning_rate"
     SEED = "training.seed"
     WINDOW = "baseline.window"  # of counting
 
 
-SHORT = {Setting.RANK: "rank", Setting.EMBEDDING_WEIGHT: "w", Setting.TIME_WEIGHT: "t"}
+RANKING = "seconds of ranking"  # the test facts, beside the settings of a result
+SHORT = {Setting.RANK: "rank", Setting.EMBEDDING_WEIGHT: "w", Setting.TIME_WEIGHT: "t", Setting.LEARNING_RATE: "lr"}
 
 
 @dataclass(frozen=True)
@@ -74,13 +76,15 @@ class Measured:
     parameters: int
     epochs: int = 0
     minutes: float
-    settings: Mapping[str, Any]  # all of them, and what was chosen on the way
+    settings: Mapping[str, Any]  # all of them, and what was chosen or timed on the way
 
 
 def train_and_evaluate(experiment: Experiment, folder: Path, progress: TrainingProgress | None) -> Measured:
     """The recipe changed by the point, trained as far as it is not yet; and the ranks of the test facts."""
     trained = train_point(experiment.data, experiment.recipe, experiment.overrides, folder, progress)
+    began = time.perf_counter()
     metrics = trained.evaluate("test", protocol=Protocol(directions=experiment.directions))
+    seconds = round(time.perf_counter() - began, 2)  # of the ranks alone
     asks_times = experiment.asks_times and trained.model.temporal
     times = trained.evaluate_times("test", sample=experiment.times_sample).to_dict() if asks_times else None
     info, timing = trained.info(), read_lines(folder / "timing.jsonl")
@@ -89,7 +93,7 @@ def train_and_evaluate(experiment: Experiment, folder: Path, progress: TrainingP
         test=_scores(metrics) | {"times": times},
         **{name: info[name] for name in ("rank", "parameters", "epochs")},
         minutes=round(sum(record.get("seconds", 0) for record in timing) / 60, 2),
-        settings={"recipe": experiment.recipe, **point_of(trained.config)},
+        settings={"recipe": experiment.recipe, RANKING: seconds, **point_of(trained.config)},
     )
 
 

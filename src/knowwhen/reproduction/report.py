@@ -8,8 +8,10 @@ from pathlib import Path
 from knowwhen.errors import BadRequest, did_you_mean
 from knowwhen.files import UNCHANGED, write_whole, writing
 from knowwhen.reproduction.dates import TIMES
+from knowwhen.reproduction.field import FIELD
 from knowwhen.reproduction.link_prediction import EVIDENCE, PARAMS, STDDEV, TABLE2
 from knowwhen.reproduction.penalties import FIGURE1, TABLE3
+from knowwhen.reproduction.published import PUBLISHED
 from knowwhen.reproduction.results import Result
 from knowwhen.reproduction.sampling import SAMPLING
 from knowwhen.reproduction.table import Row, Table, number
@@ -18,7 +20,11 @@ from knowwhen.reproduction.times import FIGURE2, WIKIDATA
 
 # In the order of the page. A new table is one entry here.
 TABLES = {
-    t.name: t for t in (PARAMS, TABLE2, EVIDENCE, STDDEV, TABLE3, FIGURE1, FIGURE2, WIKIDATA, TIMES, TABLE4, SAMPLING)
+    t.name: t
+    for t in (
+        *(PARAMS, TABLE2, EVIDENCE, STDDEV, TABLE3, FIGURE1, FIGURE2, WIKIDATA, TIMES, TABLE4, SAMPLING),
+        *(PUBLISHED, FIELD),
+    )
 }
 
 

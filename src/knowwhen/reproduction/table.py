@@ -29,6 +29,7 @@ class Request:
     seeds: int = 1
     large: bool = False
     epochs: int | None = None
+    trials: int | None = None  # of tables that choose settings on valid; None: all
 
     def length(self, default: int | None = None) -> Point:
         """The epochs that were asked for, or the table's, or nothing where the recipe says it."""
@@ -38,6 +39,7 @@ class Request:
     def command(self, table: str, data: str = "", model: str = "", seed: int = 0, *, large: bool = False) -> str:
         """The line that makes one experiment of a table, with no more others than the seeds before it."""
         options = {"--dataset": data, "--model": model, "--seeds": seed and seed + 1, "--epochs": self.epochs}
+        options |= {"--trials": self.trials}
         given = [f" {name} {value}" for name, value in options.items() if value]
         return f"knowwhen reproduce {table}{''.join(given)}{' --large' if large else ''}"
 
