@@ -99,9 +99,10 @@ class Objective:
 
     def _loss(self, scores: Scores, batch: Batch, sample: Sample | None) -> Tensor:
         settings = self.objective
-        if settings.loss == "binary" and settings.sampling == "none":  # what is true is a label, not a rival
+        if settings.loss == "binary" and settings.sampling == "none":
             return negatives.binary_loss_of_all(scores, *self._true(scores, batch), settings.label_smoothing)
-        scores = scores if batch.others is None else without(scores, *batch.others)
+        if batch.others is not None and settings.loss != "binary":  # which has no rivals
+            scores = without(scores, *batch.others)
         if settings.sampling == "each":
             return self._loss_of_each(negatives.with_negatives(scores, batch.o, settings.negatives))
         if sample is None:
