@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test check bench faults fuzz docs clean
+.PHONY: demo test check bench faults fuzz docs site wheel clean
 
 demo: $(READY)
 	rm -rf runs/demo
@@ -37,6 +37,10 @@ fuzz: $(READY)
 docs: $(READY)
 	$(BIN)/python docs/generate.py
 
+# The documentation as a web site in ./site, which opens from the disk and fetches nothing.
+site: $(READY)
+	$(BIN)/mkdocs build --strict
+
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache
 
@@ -44,5 +48,5 @@ clean:
 $(READY): pyproject.toml constraints.txt
 	test -d .venv || $(PYTHON) -m venv .venv
 	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt torch
-	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[excel,mcp,plot,serve,wikidata,dev]'
+	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[docs,excel,mcp,plot,serve,wikidata,dev]'
 	touch $@

@@ -2,10 +2,13 @@
 
 import importlib.util
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import knowwhen
 from knowwhen.models import MODELS
 from knowwhen.training.config import settings
 
@@ -71,3 +74,26 @@ def test_no_page_uses_an_old_name():
     old = r"weighing|evidence\.held_out|evidence\.(window|width|lags|cap|context_\w+|predicate_window)\b|history-icews"
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
         assert re.findall(old, page.read_text(encoding="utf-8")) == [], page.name
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_warnings_and_fetches_nothing(tmp_path):
+    """Strict: a link or an anchor that leads nowhere is an error. Every public name is in the Python reference."""
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    pages = {page.name: page.read_text(encoding="utf-8") for page in tmp_path.glob("*.html")}
+    for name, text in pages.items():
+        assert re.findall(r"<(?:script|link|img)[^>]*(?:src|href)=.(?:https?:)?//", text) == [], name
+    missing = [name for name in knowwhen.__all__ if f'id="knowwhen.{name}"' not in pages["api.html"]]
+    assert missing == ["KnowwhenError", "OPEN", "__version__"]  # the first is there as knowwhen.errors.KnowwhenError
+    assert 'id="knowwhen.errors.KnowwhenError"' in pages["api.html"]
+
+
+def test_the_menu_of_the_site_is_the_index():
+    spec = importlib.util.spec_from_file_location("navigation", ROOT / "docs" / "navigation.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    menus = module.menus((ROOT / "docs" / "README.md").read_text(encoding="utf-8"))
+    entries = [page for menu in menus for pages in menu.values() for page in pages]
+    assert sorted(entries) == sorted(p.name for p in (ROOT / "docs").glob("*.md") if p.name != "README.md")

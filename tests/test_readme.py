@@ -29,7 +29,7 @@ def answer_names(text: str) -> list[str]:
 @pytest.mark.slow
 def test_your_own_csv_to_answers_in_five_commands(tmp_path, forks):
     text = section("Your own facts, in five commands")
-    (facts,), (commands,), (printed, *_) = (blocks(text, kind) for kind in ("csv", "sh", ""))
+    (facts,), (commands,), (printed,) = (blocks(text, kind) for kind in ("csv", "sh", ""))
     lines = commands.splitlines()
     assert len(lines) == 5
     (tmp_path / "facts.csv").write_text(facts, encoding="utf-8")
@@ -46,7 +46,8 @@ def test_your_own_csv_to_answers_in_five_commands(tmp_path, forks):
 @pytest.mark.slow
 def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, quick_time_head):
     monkeypatch.chdir(tmp_path)
-    (code,) = blocks(section("Your own facts, in five commands"), "python")
+    (code,) = blocks(section("Ten lines of Python"), "python")
+    assert len(code.splitlines()) <= 10
     names = {}
     exec(compile(code.replace('recipe="leaders"', 'recipe="leaders", epochs=2'), "README.md", "exec"), names)
     assert len(names["answers"]) == 10
@@ -69,3 +70,15 @@ def test_the_notebook_runs_from_top_to_bottom(tmp_path, monkeypatch, quick_time_
 def test_the_notebook_holds_no_output_and_unique_cells():
     assert all(cell.get("outputs", []) == [] for cell in NOTEBOOK["cells"])
     assert len({cell["id"] for cell in NOTEBOOK["cells"]}) == len(NOTEBOOK["cells"])
+
+
+def test_the_results_of_the_readme_are_those_that_reproduce_wrote():
+    """Each of our figures in the table is a mean of docs/results.md, rounded."""
+    results = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    rows = [row.split("|")[2:4] for row in section("Results").splitlines() if re.match(r"\| .*(ours|counting)", row)]
+    assert len(rows) == 4
+    for dataset, column in (("icews14", 0), ("icews05-15", 1)):
+        written = re.findall(rf"^\| {dataset} \|.*?\| (0\.\d{{4}})(?: ± (0\.\d{{4}}))? \|", results, re.M)
+        for row in rows:
+            mean, _, spread = row[column].replace("**", "").strip().partition(" ± ")
+            assert any(f"{float(m):.3f}" == mean and (not spread or s == spread) for m, s in written), row[column]

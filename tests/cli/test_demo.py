@@ -57,17 +57,30 @@ def test_what_is_typed_next_works(done, knowwhen):
             assert knowwhen(*words, cwd=folder).returncode == 0, words
 
 
+def steps(text):
+    """What follows each `$ knowwhen` line, by that line."""
+    parts = re.split(r"^(\$ knowwhen .*)$", text, flags=re.M)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def words(text):
+    """The words of each line without numbers and curves, whose last digits depend on the machine."""
+    return [re.sub(r"[\d.]+|[▁-█]+| {2,}", " ", line).split() for line in text.splitlines() if line]
+
+
 @pytest.mark.slow
-def test_the_readme_shows_what_the_demo_prints(done):
-    """Abridged, but each command, table head, question and best answer as printed, up to the last digits of numbers."""
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    (shown,) = re.findall(r"^```\n(\$ knowwhen train.*?)^```$", readme, re.S | re.M)
-
-    def words(text):
-        return [re.sub(r"[\d.]+|[▁-█]+| {2,}", " ", line).split() for line in text.splitlines() if line]
-
-    printed = words(done[2].out)
-    assert [line for line in words(shown) if line not in printed] == []
+@pytest.mark.parametrize(("page", "count"), [("README.md", 1), ("docs/tour.md", 13)])
+def test_a_page_shows_what_the_demo_and_its_model_print(done, knowwhen, page, count):
+    """Abridged, but each question, table head and best answer as printed, up to the last digits of numbers."""
+    text = (Path(__file__).parents[2] / page).read_text(encoding="utf-8")
+    shown = steps("".join(re.findall(r"^```\n(\$ knowwhen .*?)^```$", text, re.S | re.M)))
+    assert len(shown) == count
+    printed = steps(done[2].out)
+    for command, lines in shown.items():
+        if command not in printed and words(lines):
+            found = knowwhen(*shlex.split(command)[2:], cwd=done[0])
+            printed[command] = found.stdout + found.stderr
+        assert [line for line in words(lines) if line not in words(printed.get(command, ""))] == [], command
 
 
 def test_a_folder_with_other_things_in_it_is_left_alone(knowwhen, tmp_path):

@@ -270,7 +270,7 @@ def test_answers_print_and_convert(world):
     text = str(found)
     assert text.startswith("(Ada Lovelace, leads, ?, 2001)\n   object")
     assert "2000 to 2002" in text
-    assert text.endswith("probabilities are not calibrated: they order the answers, and may be far off as shares")
+    assert text.endswith("probabilities are not calibrated: trust their order, not their size")
     assert "<td>Bob</td>" in found._repr_html_()
     frame = found.to_polars()
     assert frame["rank"].to_list() == list(range(1, 8))

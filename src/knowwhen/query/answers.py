@@ -20,7 +20,7 @@ from knowwhen.text import table, visible
 Span = tuple[str | None, str | None]
 """Begin and end as dates, None where unknown."""
 
-UNCALIBRATED = "probabilities are not calibrated: they order the answers, and may be far off as shares"
+UNCALIBRATED = "probabilities are not calibrated: trust their order, not their size"
 EXPLAINED = "the shares under an answer add up to its score"
 FACTS_SHOWN = 3  # of those that spoke for an answer; to_dict() has all
 LEAST_SHOWN = 0.005  # a share that would print as 0.00 is not worth a line
