@@ -153,6 +153,16 @@ class TrainedModel:
         additions = Additions((*sources, new), self.trained)
         return replace(self, model=model, dataset=dataset, additions=additions, times=times)
 
+    def known_by(self, date: str) -> TrainedModel:
+        """The model with what was known at a date: facts recorded later are neither known nor evidence.
+
+        Needs data that says when its facts were recorded. What training learned from later facts stays in the weights.
+        """
+        dataset = self.dataset.known_by(str(date))
+        model = grown(self.model, self.model.sizes, np.arange(self.model.sizes.timestamps))
+        model.recall(Background.of(dataset))
+        return replace(self, model=model, dataset=dataset, times=self.times and self.times.recall(dataset))
+
     def evaluate(
         self,
         split: str = "test",

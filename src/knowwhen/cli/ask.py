@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from knowwhen.cli.opening import AllowCode, Device, NoVerify, Run, open_run
+from knowwhen.cli.opening import AllowCode, Device, KnownBy, NoVerify, Run, open_run
 from knowwhen.cli.output import Json
 from knowwhen.cli.workers import Workers, together
 from knowwhen.errors import BadInput, BadRequest
@@ -63,6 +63,7 @@ def ask(
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Also draw the answers to one question: .svg, .png or .pdf.")
     ] = None,
+    known_by: KnownBy = None,
     device: Device = None,
     allow_code: AllowCode = False,
     no_verify: NoVerify = False,
@@ -84,7 +85,7 @@ def ask(
             raise BadRequest(f"--as-of is given with {useless[0]}; ask with one or the other")
         if subject is None or predicate is None or object is None:
             raise BadRequest("a question needs SUBJECT, PREDICATE and OBJECT, one of them being ?")
-        found = open_run(run, device, allow_code, no_verify).as_of(subject, predicate, object, as_of, top)
+        found = open_run(run, device, allow_code, no_verify, known_by).as_of(subject, predicate, object, as_of, top)
         print(json.dumps(found.to_dict(), ensure_ascii=False) if as_json else found)
         return
     if batch is not None:
@@ -99,7 +100,7 @@ def ask(
         if workers not in (None, 1):
             raise BadRequest("--batch is answered by one process; leave --workers out")
         target = Target(out, for_spreadsheets)
-        answer_file(open_run(run, device, allow_code, no_verify), batch, target, names, options, as_json)
+        answer_file(open_run(run, device, allow_code, no_verify, known_by), batch, target, names, options, as_json)
         return
     if out is not None:
         raise BadRequest("--out is for the answers to --batch; use --json to keep the answers to one question")
@@ -107,7 +108,7 @@ def ask(
         raise BadRequest("a question needs SUBJECT, PREDICATE and OBJECT, one of them or TIME being ?")
     question = (subject, predicate, object, time)
     with together(workers) as prints:
-        trained = open_run(run, device, allow_code, no_verify)
+        trained = open_run(run, device, allow_code, no_verify, known_by)
         show_answers(trained, question, {**options, "candidates": names}, as_json, plot, prints=prints)
 
 

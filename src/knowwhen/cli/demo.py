@@ -62,9 +62,9 @@ def demo(
     for question in QUESTIONS:
         answers.append(trained.ask(*question, top=3))
         say(command("ask", run, *question, "--top", "3"), str(answers[-1]))
-    found = {"when": trained.when(*DATED, infer_known=True), "holds": trained.holds(*STILL)}
-    say(command("when", run, *DATED, "--infer"), str(found["when"]))
-    say(command("holds", run, *STILL), str(found["holds"]))
+    dated, still = trained.when(*DATED, infer_known=True), trained.holds(*STILL)
+    say(command("when", run, *DATED, "--infer"), str(dated))
+    say(command("holds", run, *STILL), str(still))
     subject, predicate, span, name = FIGURE
     plot(trained.timeline(subject, predicate, span=span), run / name)
     say(command("plot", run, "timeline", subject, predicate, "--span", span, "--out", run / name), f"out  {run / name}")
@@ -72,7 +72,7 @@ def demo(
     if as_json:
         values = {"run": str(run), "seconds": seconds, "test": metrics.to_dict(), "out": str(run / name)}
         values |= {"answers": [one.to_dict() for one in answers]}
-        values |= {name: one.to_dict() for name, one in found.items()}
+        values |= {"when": dated.to_dict(), "holds": still.to_dict()}
         print(json.dumps(values, ensure_ascii=False))
 
 

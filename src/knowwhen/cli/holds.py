@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from knowwhen.cli.opening import AllowCode, Device, NoVerify, Run, open_run
+from knowwhen.cli.opening import AllowCode, Device, KnownBy, NoVerify, Run, open_run
 from knowwhen.cli.output import Json
 from knowwhen.cli.when import Name
 
@@ -18,6 +18,7 @@ def holds(
     predicate: Name,
     object: Name,
     time: Annotated[str, typer.Argument(help="A date or a range 2009..2012; it may lie beyond the data.")],
+    known_by: KnownBy = None,
     device: Device = None,
     allow_code: AllowCode = False,
     no_verify: NoVerify = False,
@@ -27,5 +28,5 @@ def holds(
 
     Example: knowwhen holds runs/leaders France "has president" "Emmanuel Macron" 2026
     """
-    found = open_run(run, device, allow_code, no_verify).holds(subject, predicate, object, time)
+    found = open_run(run, device, allow_code, no_verify, known_by).holds(subject, predicate, object, time)
     print(json.dumps(found.to_dict(), ensure_ascii=False) if as_json else found)

@@ -21,8 +21,16 @@ NoVerify = Annotated[
     bool, typer.Option("--no-verify", help="Do not compare files with their SHA-256: quicker for very large tables.")
 ]
 
+KnownBy = Annotated[
+    str | None,
+    typer.Option("--known-by", help="Use what was recorded by that date only, where the data says when facts were."),
+]
 
-def open_run(run: Path, device: str | None, allow_code: bool, no_verify: bool = False) -> TrainedModel:
+
+def open_run(
+    run: Path, device: str | None, allow_code: bool, no_verify: bool = False, known_by: str | None = None
+) -> TrainedModel:
     from knowwhen.trained import open as open_trained
 
-    return open_trained(run, device=device, allow_code=allow_code, verify=not no_verify)
+    trained = open_trained(run, device=device, allow_code=allow_code, verify=not no_verify)
+    return trained if known_by is None else trained.known_by(known_by)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from knowwhen.cli.opening import AllowCode, Device, NoVerify, Run, open_run
+from knowwhen.cli.opening import AllowCode, Device, KnownBy, NoVerify, Run, open_run
 from knowwhen.cli.output import Json
 
 Name = Annotated[str, typer.Argument(help="A name or key.")]
@@ -23,6 +23,7 @@ def when(
         bool, typer.Option("--infer", help="Infer begin and end from other facts, also where they are known.")
     ] = False,
     plot: Annotated[Path | None, typer.Option("--plot", help="Also draw it: .svg, .png or .pdf.")] = None,
+    known_by: KnownBy = None,
     device: Device = None,
     allow_code: AllowCode = False,
     no_verify: NoVerify = False,
@@ -32,7 +33,7 @@ def when(
 
     Example: knowwhen when runs/leaders France "has president" "François Mitterrand"
     """
-    found = open_run(run, device, allow_code, no_verify).when(subject, predicate, object, infer_known=infer)
+    found = open_run(run, device, allow_code, no_verify, known_by).when(subject, predicate, object, infer_known=infer)
     if plot is not None:
         from knowwhen.plotting import plot as draw
 

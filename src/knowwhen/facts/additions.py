@@ -9,6 +9,7 @@ import polars as pl
 
 from knowwhen.errors import BadRequest, did_you_mean
 from knowwhen.facts.dataset import Dataset, row_keys
+from knowwhen.facts.recorded import Recorded
 from knowwhen.facts.table import OPEN, Facts, Ints
 from knowwhen.facts.timeline import Timeline
 from knowwhen.facts.vocabulary import Vocabulary
@@ -38,11 +39,18 @@ def extended(dataset: Dataset, new: Dataset) -> tuple[Dataset, Ints]:
     moved = _places(dataset.timeline.positions, positions)
     earlier = (_shifted(part, moved) for part in (dataset.train, dataset.valid, dataset.test, dataset.added))
     train, valid, test, before = earlier
+    everything = added
     _, first = np.unique(row_keys(added), return_index=True)
     added = added[np.sort(first)]
     added = added[~np.isin(row_keys(added), row_keys(Facts.concatenate(train, before)))]
+    recorded = dataset.recorded
+    if new.recorded is not None:
+        days = new.recorded.days_of(facts, new.timeline)
+        noted = Recorded.of(everything, timeline, days)
+        recorded = noted if recorded is None else recorded.joined(noted)
     grown = replace(
         dataset,
+        recorded=recorded,
         entities=entities,
         timeline=timeline,
         train=train,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from knowwhen import checksums
 from knowwhen.errors import BadInput, BadRequest
-from knowwhen.facts.dates import MINUTES, Granularity
+from knowwhen.facts.dates import MINUTES, Granularity, Period, parse_period
 from knowwhen.facts.formats.folder import DATASHEET, FILLED, write_sheet
-from knowwhen.facts.formats.named import SPLITS, TIMES, NamedDataset, ReadOptions
+from knowwhen.facts.formats.named import RECORDED, SPLITS, TIMES, NamedDataset, ReadOptions
 from knowwhen.facts.formats.report import Report
 from knowwhen.facts.frames import write_parquet
 from knowwhen.facts.index.known import KnownFacts
 from knowwhen.facts.index.ranges import rows_in_order
+from knowwhen.facts.recorded import LONG_AGO, Recorded
 from knowwhen.facts.table import OPEN, Facts
 from knowwhen.facts.timeline import Timeline, filled
 from knowwhen.facts.vocabulary import Vocabulary
@@ -49,12 +50,13 @@ class Dataset:
     counts: Mapping[str, int] = field(default_factory=dict)  # what reading left out or mended
     about: Mapping[str, str] = field(default_factory=dict)  # description, licence, sources
     added: Facts = field(default_factory=Facts.empty)  # after training: known and evidence, in no split
+    recorded: Recorded | None = None  # None: nobody says when facts were written down
     report: Report = field(default_factory=Report)  # how its source was written, and what reading it found
 
     @classmethod
     def of(cls, named: NamedDataset, options: ReadOptions) -> Dataset:
         """Numbers named facts; a source without splits is split by the options' seed and fractions."""
-        frame = pl.concat([facts.frame for facts in named.splits.values()], rechunk=False)
+        frame = pl.concat([facts.frame for facts in named.splits.values()], how="diagonal", rechunk=False)
         if not len(frame):
             raise NoFacts("no facts are left to read")
         granularity = named.with_granularity(options.granularity)
@@ -71,6 +73,9 @@ class Dataset:
             parts = [facts[stop - len(p.frame) : stop] for p, stop in zip(named.splits.values(), stops, strict=True)]
             splits, counts = dict(zip(named.splits, parts, strict=True)), {}
         sizes = {**named.counts, **counts}
+        if RECORDED in frame.columns:
+            days = frame[RECORDED].fill_null(LONG_AGO).to_numpy()
+            splits["recorded"] = Recorded.of(facts, timeline, days)  # type: ignore[assignment]
         return cls(named.name, entities, predicates, timeline, counts=sizes, about=named.about, **splits)  # type: ignore[arg-type]
 
     @property
@@ -133,6 +138,21 @@ class Dataset:
             "hash": self.hash,
         }
 
+    def known_by(self, date: str) -> Dataset:
+        """What was known at a date: without the facts that were recorded later."""
+        if self.recorded is None:
+            raise BadRequest(
+                f"{self.name} does not say when its facts were recorded; import it with --columns recorded=COLUMN"
+            )
+        period, recorded = parse_period(date), self.recorded
+        if period is None:
+            raise BadRequest(f"the date is {date!r}; expected a day, month or year, such as 2020-06-30")
+        parts = {name: getattr(self, name) for name in (*SPLITS, "added")}
+        return replace(
+            self,
+            **{name: part[recorded.by(part, self.timeline, period.last)] for name, part in parts.items()},
+        )
+
     def __repr__(self) -> str:
         sizes = ", ".join(f"{len(part):,} {split}" for split, part in self.splits.items() if len(part))
         names = f"{len(self.entities):,} entities, {len(self.predicates):,} predicates"
@@ -187,10 +207,18 @@ class Dataset:
             self._write(aside)
             checksums.seal(aside)
 
+    def _with_days(self, facts: Facts) -> pl.DataFrame:
+        """Facts as people read them, with the day on which each was recorded where that is known."""
+        if self.recorded is None:
+            return self.named(facts)
+        days = self.recorded.days_of(facts, self.timeline).tolist()
+        texts = [None if day == LONG_AGO else str(Period(day, day)) for day in days]
+        return self.named(facts).with_columns(pl.Series(RECORDED, texts, dtype=pl.String))
+
     def _write(self, folder: Path) -> None:
         for split, facts in self.splits.items():
             if split == "train" or len(facts):
-                write_parquet(self.named(facts), folder / f"{split}.parquet")
+                write_parquet(self._with_days(facts), folder / f"{split}.parquet")
         for stem, vocabulary in (("entities", self.entities), ("predicates", self.predicates)):
             labels = vocabulary.labels if vocabulary.labels is not None else pl.Series([None] * len(vocabulary))
             table = pl.DataFrame({"key": vocabulary.keys, "label": labels.cast(pl.String)})

@@ -50,6 +50,10 @@ HEADERS = {
         *("to", "to_date", "date_to", "to_year", "year_to", "end_year", "ended", "ends", "finish", "finish_date"),
         *("ended_at", "end_at", "effective_to", "effective_until", "valid_end", "enddate", "endtime", "validto"),
     ),
+    "recorded": (
+        *("recorded", "recorded_at", "recorded_on", "created_at", "ingested_at", "inserted_at", "known_since"),
+        *("transaction_time", "transaction_from", "system_from"),
+    ),
 }
 EDGES = ("from", "to")  # of an edge or of a span: their values tell
 MEMORY_EDGES = ("source_node_uuid", "source_uuid")  # tables with these call the predicate `name`

@@ -15,6 +15,7 @@ from knowwhen.facts.formats.headers import NAMES
 from knowwhen.facts.formats.problems import Problem, Problems
 
 TIMES = ("begin", "end")
+RECORDED = "recorded"  # where a source says when its facts were written down
 SPLITS = ("train", "valid", "test")
 
 
@@ -39,7 +40,10 @@ class ReadOptions:
 
 @dataclass(frozen=True)
 class NamedFacts:
-    """Facts of one file: subject, predicate, object as text; begin, end as minutes since 1970, null where unknown."""
+    """Facts of one file: subject, predicate, object as text; begin, end as minutes since 1970, null where unknown.
+
+    Where the file says it, `recorded` is the day on which each was written down.
+    """
 
     frame: pl.DataFrame
     granularities: Counter[Granularity]  # how many dates are given to the day, the month, the year
@@ -80,10 +84,12 @@ def check_names_and_times(
     no end, begin is the time of an event. `theirs` are the names that the file has for our columns, `clock` reads times
     of day.
     """
-    called = {name: (theirs or {}).get(name, name) for name in (*NAMES, *TIMES)}
+    called = {name: (theirs or {}).get(name, name) for name in (*NAMES, *TIMES, RECORDED)}
     for name in _names_to_check(rows):
         blank = pl.col(name).is_null() | (pl.col(name).str.strip_chars() == "")
         rows = _report(rows, blank, file, name, called, "a name", problems)
+    if RECORDED in rows.columns:
+        rows = _with_days(rows, file, called, problems)
     times = [name for name in TIMES if name in rows.columns]
     periods: dict[str, Period | None] = {}
     for name in times:
@@ -111,8 +117,24 @@ def check_names_and_times(
         rows = _report(rows, backwards, file, "end", called, "an end not before the begin", problems)
     # rows.select(*NAMES, begin="first", end="last"), which would first copy all columns into chunks of one size
     columns = {**{name: name for name in NAMES}, "begin": "first", "end": "last"}
+    columns |= {RECORDED: RECORDED} if RECORDED in rows.columns else {}
     frame = pl.DataFrame([rows[name].alias(ours) for ours, name in columns.items()])
     return NamedFacts(frame, granularities, clocks)
+
+
+def _with_days(rows: pl.DataFrame, file: str, called: Mapping[str, str], problems: Problems) -> pl.DataFrame:
+    """The rows with the last day that each date of recording may mean, null where there is none."""
+    days: dict[str, int | None] = {}
+    for text in rows[RECORDED].unique().drop_nulls().sort():
+        try:
+            period = parse_period(text)
+            days[text] = period.last if period else None
+        except BadDate:
+            expected = "the date of recording as YYYY-MM-DD"
+            rows = _report(rows, pl.col(RECORDED) == text, file, RECORDED, called, expected, problems)
+    texts = pl.Series(list(days), dtype=pl.String)
+    found = rows[RECORDED].replace_strict(texts, pl.Series(list(days.values()), dtype=pl.Int64), default=None)
+    return rows.with_columns(found.cast(pl.Int64).alias(RECORDED))
 
 
 def _names_to_check(rows: pl.DataFrame) -> list[str]:

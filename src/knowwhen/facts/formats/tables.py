@@ -13,7 +13,15 @@ from knowwhen.facts.dates import parse_period
 from knowwhen.facts.formats.calendars import Calendar
 from knowwhen.facts.formats.content import Content, ending, stem
 from knowwhen.facts.formats.headers import NAMES, choose_columns
-from knowwhen.facts.formats.named import SPLITS, TIMES, NamedDataset, NamedFacts, ReadOptions, check_names_and_times
+from knowwhen.facts.formats.named import (
+    RECORDED,
+    SPLITS,
+    TIMES,
+    NamedDataset,
+    NamedFacts,
+    ReadOptions,
+    check_names_and_times,
+)
 from knowwhen.facts.formats.problems import Problems
 from knowwhen.facts.formats.report import FileReport
 from knowwhen.facts.formats.rows import ENDINGS, read_rows
@@ -101,7 +109,8 @@ def facts_of(
     if not own:
         report.trimmed, names = _trimmed(names)
         times, report.date_formats = _as_iso(times, chosen, options, report.name)
-    table = pl.DataFrame({**{name: names[name] for name in NAMES}, **times, "line": rows["line"]})
+    recorded = {RECORDED: _time(rows, chosen[RECORDED])} if RECORDED in chosen else {}
+    table = pl.DataFrame({**{name: names[name] for name in NAMES}, **times, **recorded, "line": rows["line"]})
     table = _without_blank_rows(table)
     theirs = {"begin": chosen.get("time", "begin"), "end": chosen.get("time", "end"), **chosen}
     facts = check_names_and_times(table, report.name, problems, theirs=theirs, clock=options.has_clock)
