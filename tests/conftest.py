@@ -67,7 +67,7 @@ def demo(forks, tmp_path_factory, worker_id):
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not printed.exists():
             folder.mkdir(exist_ok=True)
-            done = forks.run("demo", "--json", cwd=folder, seconds=280)
+            done = forks.run("demo", "--json", cwd=folder)
             assert done.code == 0, done.err
             printed.write_text(done.out, encoding="utf-8")
     return folder, json.loads(printed.read_text(encoding="utf-8"))

@@ -93,7 +93,7 @@ def _run(request: dict[str, object], folder: Path) -> dict[str, object]:
     if child == 0:
         os.setsid()
         _become(request, folder)
-    code = _wait(child, float(str(request.get("seconds", 60))))
+    code = _wait(child, float(str(request.get("seconds", 280))))
     out, err, count = (folder / name for name in ("out", "err", "count"))
     return {
         "code": code,

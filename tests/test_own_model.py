@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -13,6 +14,7 @@ import pytest
 import knowwhen as kw
 from knowwhen.errors import UnknownModel
 from knowwhen.models import registry
+from tests.processes import Done
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "own-model.md").read_text(encoding="utf-8")
@@ -29,22 +31,26 @@ CLASS, FASTER, SCRIPT, TEST = blocks("python")
 PRINTED, REFUSED = blocks("")
 
 
-def run(folder: Path, *command: str, path: str = "") -> subprocess.CompletedProcess[str]:
-    paths = [str(ROOT / "src"), *filter(None, [path, os.environ.get("PYTHONPATH")])]
-    binaries = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    env = {**os.environ, "PATH": binaries, "PYTHONPATH": os.pathsep.join(paths)}
-    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
+@pytest.fixture(scope="module")
+def python(forks):
+    """Runs code in a folder, as `python -c` does; `path` is what PYTHONPATH would add."""
+
+    def run(folder: Path, code: str, *arguments: str, path: tuple[Path, ...] = ()) -> Done:
+        paths = ["", *map(str, path)]
+        return forks.run(*arguments, cwd=folder, code=f"import sys\nsys.path[:0] = {paths}\n{code}")
+
+    return run
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory):
+def trained(tmp_path_factory, python):
     """A folder with the page's files, after the page's Python was run, and what that printed."""
     folder = tmp_path_factory.mktemp("own")
     (folder / "my_module.py").write_text(CLASS + "\n" + indent(FASTER, " " * 4), encoding="utf-8")
     (folder / "test_my_module.py").write_text(TEST, encoding="utf-8")
-    done = run(folder, sys.executable, "-c", SCRIPT)
-    assert done.returncode == 0, done.stderr
-    return folder, done.stdout
+    done = python(folder, SCRIPT)
+    assert done.code == 0, done.err
+    return folder, done.out
 
 
 @pytest.fixture
@@ -70,36 +76,42 @@ def test_it_trains_and_answers_as_shown(trained):
     assert first.group(1) == re.search(r"^1  (\S+(?: \S+)*)  ", PRINTED, re.M).group(1) == "Barack Obama"
 
 
-def test_it_trains_without_the_faster_method_too(tmp_path):
+def test_it_trains_without_the_faster_method_too(tmp_path, python):
     (tmp_path / "my_module.py").write_text(CLASS, encoding="utf-8")
-    done = run(tmp_path, sys.executable, "-c", SCRIPT.replace("epochs=25", "epochs=1").replace("rank=100", "rank=4"))
-    assert done.returncode == 0, done.stderr
+    done = python(tmp_path, SCRIPT.replace("epochs=25", "epochs=1").replace("rank=100", "rank=4"))
+    assert done.code == 0, done.err
 
 
-def test_its_test_passes(trained):
+def test_its_test_passes(trained, python):
     folder, _ = trained
-    done = run(folder, sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "test_my_module.py")
-    assert done.returncode == 0, done.stdout
+    without_plugins = "import os\nos.environ['PYTEST_DISABLE_PLUGIN_AUTOLOAD'] = '1'\nimport pytest\n"
+    tested = without_plugins + "sys.exit(pytest.main(['-p', 'no:cacheprovider', 'test_my_module.py']))"
+    done = python(folder, tested)
+    assert done.code == 0, done.out
     (folder / "test_my_module.py").write_text(TEST.replace("+ 2.0 *", "+ 3.0 *"), encoding="utf-8")
-    done = run(folder, sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "test_my_module.py")
-    assert done.returncode == 1, "the test must see a wrong formula"
+    done = python(folder, tested)
+    assert done.code == 1, "the test must see a wrong formula"
 
 
-def test_its_commands_run(trained):
+def test_its_commands_run(trained, forks):
     folder, _ = trained
     for line in COMMANDS.splitlines():
-        done = run(folder, "bash", "-c", line)
-        assert done.returncode == 0, done.stderr
+        done = forks.run(*shlex.split(line)[1:], cwd=folder)
+        assert done.code == 0, done.err
 
 
-def test_a_fresh_process_refuses_its_code_in_one_line_until_it_is_allowed(trained):
+def test_a_fresh_process_refuses_its_code_in_one_line_until_it_is_allowed(trained, forks):
+    """The first as it is typed, with the program that was installed."""
     folder, _ = trained
     command, line = REFUSED.removeprefix("$ ").splitlines()
-    done = run(folder, "bash", "-c", command)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True
+    )
     assert (done.returncode, done.stderr) == (1, line + "\n")
-    done = run(folder, "bash", "-c", f"{command} --allow-code")
-    assert done.returncode == 0, done.stderr
-    assert "eramult" in done.stdout
+    done = forks.run(*shlex.split(command)[1:], "--allow-code", cwd=folder)
+    assert done.code == 0, done.err
+    assert "eramult" in done.out
 
 
 def test_the_library_refuses_it_until_it_is_registered_or_allowed(trained, monkeypatch, unregistered):
@@ -133,13 +145,13 @@ def test_a_run_goes_on_where_the_class_is_named_again_or_allowed(trained, tmp_pa
     assert kw.open(tmp_path / "run", allow_code=True).info()["model"] == "eramult"
 
 
-def test_a_device_that_is_none_is_refused_in_one_line(trained):
+def test_a_device_that_is_none_is_refused_in_one_line(trained, forks):
     folder, _ = trained
-    done = run(folder, "bash", "-c", "knowwhen info runs/era --allow-code --device gpu")
-    assert (done.returncode, done.stderr) == (1, "knowwhen: no device 'gpu'; expected cpu, cuda, mps\n")
+    done = forks.run("info", "runs/era", "--allow-code", "--device", "gpu", cwd=folder)
+    assert (done.code, done.err) == (1, "knowwhen: no device 'gpu'; expected cpu, cuda, mps\n")
 
 
-def test_an_installed_package_offers_it_by_name(trained):
+def test_an_installed_package_offers_it_by_name(trained, python):
     folder, _ = trained
     ((group, points),) = tomllib.loads(ENTRY_POINT)["project"]["entry-points"].items()
     about = folder / "installed" / "era-1.0.dist-info"
@@ -147,12 +159,13 @@ def test_an_installed_package_offers_it_by_name(trained):
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: era\nVersion: 1.0\n", encoding="utf-8")
     lines = [f"[{group}]", *(f"{name} = {value}" for name, value in points.items())]
     (about / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
-    path = os.pathsep.join([str(folder), str(about.parent)])
-    done = run(folder, "bash", "-c", REFUSED.removeprefix("$ ").splitlines()[0], path=path)
-    assert done.returncode == 0, done.stderr
+    path = (folder, about.parent)
+    typed = shlex.split(REFUSED.removeprefix("$ ").splitlines()[0])[1:]
+    done = python(folder, "from knowwhen.cli.main import main; main()", *typed, path=path)
+    assert done.code == 0, done.err
     code = "import knowwhen as kw; kw.train('leaders', model='eramult', pull=3.0, rank=2, epochs=1)"
-    done = run(folder, sys.executable, "-c", code, path=path)
-    assert done.returncode == 0, done.stderr
+    done = python(folder, code, path=path)
+    assert done.code == 0, done.err
 
 
 def test_a_class_that_is_registered_again_brings_its_new_options(unregistered):

@@ -13,7 +13,7 @@ def knowwhen(forks):
     """Runs `knowwhen` with some arguments; gives its output and exit code."""
 
     def run(*arguments, cwd=None):
-        done = forks.run(*arguments, cwd=cwd, environment={"XDG_CACHE_HOME": os.environ["XDG_CACHE_HOME"]}, seconds=280)
+        done = forks.run(*arguments, cwd=cwd, environment={"XDG_CACHE_HOME": os.environ["XDG_CACHE_HOME"]})
         return subprocess.CompletedProcess(arguments, done.code, done.out, done.err)
 
     return run

@@ -13,7 +13,7 @@ def done(demo, forks, tmp_path_factory):
     """The demo for programs, and again for people in the same folder, where the run is resumed and not trained anew."""
     made, found = demo
     folder = shutil.copytree(made, tmp_path_factory.mktemp("demo") / "again")  # others read the first
-    shown = forks.run("demo", "--run", "runs/demo", cwd=folder, seconds=280)
+    shown = forks.run("demo", "--run", "runs/demo", cwd=folder)
     return folder, found, shown
 
 
