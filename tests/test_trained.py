@@ -200,7 +200,7 @@ def test_a_checkpoint_cut_in_half_is_said_and_the_previous_one_goes_on(finished,
     train(run, training__epochs=2)
     last = run / "checkpoints" / "last.safetensors"
     last.write_bytes(last.read_bytes()[:1000])
-    with pytest.raises(DamagedFile, match=r"last.safetensors is damaged .*; delete it to go on from previous"):
+    with pytest.raises(DamagedFile, match=r"last.safetensors is damaged .*; delete it to go on from the previous one"):
         kw.train(None, run=run, resume=True, epochs=3)
     last.unlink()
     kw.train(None, run=run, resume=True, epochs=3)
