@@ -24,6 +24,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.training --entities 432715 --rank 100 --sampling uniform --negatives 2048
 	$(BIN)/python -m benchmarks.evaluation
 	$(BIN)/python -m benchmarks.query
+	$(BIN)/python -m benchmarks.serving
 	$(BIN)/python -m benchmarks.wikidata
 
 # Every fault at every operation of every command that writes; and 50,000 damaged inputs. Each prints what survived.

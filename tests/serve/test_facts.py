@@ -27,7 +27,7 @@ def writable(folder, serving):
 def test_a_fact_is_known_at_once_and_kept(writable, folder):
     status, found = writable.post("/api/facts", {"facts": [NEW]})
     assert status == 200
-    assert found == {"run": "offices", "added": 1, "added_in_all": 1, "new_entities": 1, "new_timestamps": 1}
+    assert found == {"run": "offices", "added": 1, "added_in_all": 1, "new_entities": 1, "new_timestamps": 0}
     _, answers = writable.get("/api/ask", **QUESTION, candidates=["a newcomer"])
     assert answers["answers"][0]["spans"] == [["2012", "2013"]]
     assert writable.get("/api/names", q="newc")[1]["names"][0]["facts"] == 1

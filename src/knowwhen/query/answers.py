@@ -40,7 +40,15 @@ class Answer:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it in JSON's types; reasons only where they were asked for."""
-        return _without_none(asdict(self), "reasons")
+        values = {  # asdict(self), which would take as long as finding the answer
+            "name": self.name,
+            "key": self.key,
+            "score": self.score,
+            "probability": self.probability,
+            "known": self.known,
+            "spans": self.spans,
+        }
+        return values if self.reasons is None else {**values, "reasons": self.reasons.to_dict()}
 
 
 @dataclass(frozen=True)
@@ -284,10 +292,6 @@ def _plain(fact: NamedFact) -> str:
 
 def _why(explanation: Explanation) -> str:
     return f"why {explanation.time}, with a score of {explanation.score:.2f}:"
-
-
-def _without_none(values: dict[str, Any], name: str) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if key != name or value is not None}
 
 
 def _html(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -12,10 +11,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from fastapi import FastAPI, Query, Request, Response
+from fastapi import FastAPI, Request, Response
 from fastapi import Path as PathParameter
 from fastapi.responses import FileResponse
 from fastapi.staticfiles import StaticFiles
+from pydantic_core import to_json
 from starlette.middleware.cors import CORSMiddleware
 
 from knowwhen.serve import requests as ask_for
@@ -23,8 +23,9 @@ from knowwhen.serve import responses as given
 from knowwhen.serve.gathering import Gatherer
 from knowwhen.serve.guard import CHARGE, Guard, Rules
 from knowwhen.serve.metrics import Metrics
-from knowwhen.serve.openapi import describe
+from knowwhen.serve.openapi import describe, takes
 from knowwhen.serve.problems import problem, report_errors
+from knowwhen.serve.queries import read
 from knowwhen.serve.service import Service
 
 STATIC = Path(__file__).parent / "static"
@@ -116,10 +117,15 @@ def create_app(service: Service, rules: Rules | None = None) -> Guard:
 def add_questions(app: FastAPI, doors: Doors) -> None:
     service = doors.service
 
-    @app.get("/api/ask", tags=["questions"], responses=ok(given.Answers | given.TimeAnswers))
-    async def ask(asked: Annotated[ask_for.Ask, Query()]) -> Response:
+    @app.get(
+        "/api/ask",
+        tags=["questions"],
+        responses=ok(given.Answers | given.TimeAnswers),
+        openapi_extra=takes(ask_for.Ask),
+    )
+    async def ask(request: Request) -> Response:
         """The answers to a question with ? in one place, best first."""
-        return await doors.ask(asked)
+        return await doors.ask(read(ask_for.Ask, request))
 
     @app.post("/api/ask", tags=["questions"], responses=ok(given.ManyAnswers))
     async def ask_many(asked: ask_for.AskMany, request: Request) -> Response:
@@ -127,10 +133,10 @@ def add_questions(app: FastAPI, doors: Doors) -> None:
         request.scope[CHARGE](len(asked.questions) - 1)
         return await doors.many(service.ask_many, asked)
 
-    @app.get("/api/when", tags=["questions"], responses=ok(given.When))
-    async def when(asked: Annotated[ask_for.When, Query()]) -> Response:
+    @app.get("/api/when", tags=["questions"], responses=ok(given.When), openapi_extra=takes(ask_for.When))
+    async def when(request: Request) -> Response:
         """When a fact begins and ends: as known, or inferred with a probability, 80 % ranges and reasons."""
-        return await doors.one(service.when, asked)
+        return await doors.one(service.when, read(ask_for.When, request))
 
     @app.post("/api/when", tags=["questions"], responses=ok(given.ManyWhen))
     async def when_many(asked: ask_for.WhenMany, request: Request) -> Response:
@@ -138,10 +144,10 @@ def add_questions(app: FastAPI, doors: Doors) -> None:
         request.scope[CHARGE](len(asked.facts) - 1)
         return await doors.many(service.when_many, asked)
 
-    @app.get("/api/holds", tags=["questions"], responses=ok(given.Holds))
-    async def holds(asked: Annotated[ask_for.Holds, Query()]) -> Response:
+    @app.get("/api/holds", tags=["questions"], responses=ok(given.Holds), openapi_extra=takes(ask_for.Holds))
+    async def holds(request: Request) -> Response:
         """How probable it is that a fact holds at a time: because a fact says so, or inferred; also beyond the data."""
-        return await doors.one(service.holds, asked)
+        return await doors.one(service.holds, read(ask_for.Holds, request))
 
     @app.post("/api/holds", tags=["questions"], responses=ok(given.ManyHolds))
     async def holds_many(asked: ask_for.HoldsMany, request: Request) -> Response:
@@ -149,15 +155,15 @@ def add_questions(app: FastAPI, doors: Doors) -> None:
         request.scope[CHARGE](len(asked.facts) - 1)
         return await doors.many(service.holds_many, asked)
 
-    @app.get("/api/as_of", tags=["questions"], responses=ok(given.AsOf))
-    async def as_of(asked: Annotated[ask_for.AsOf, Query()]) -> Response:
+    @app.get("/api/as_of", tags=["questions"], responses=ok(given.AsOf), openapi_extra=takes(ask_for.AsOf))
+    async def as_of(request: Request) -> Response:
         """The answers to a question with ? in one place, by the probability that each holds at a date."""
-        return await doors.one(service.as_of, asked)
+        return await doors.one(service.as_of, read(ask_for.AsOf, request))
 
-    @app.get("/api/timeline", tags=["questions"], responses=ok(given.Timeline))
-    async def timeline(asked: Annotated[ask_for.Timeline, Query()]) -> Response:
+    @app.get("/api/timeline", tags=["questions"], responses=ok(given.Timeline), openapi_extra=takes(ask_for.Timeline))
+    async def timeline(request: Request) -> Response:
         """The scores and probabilities of several objects along time."""
-        return await doors.one(service.timeline, asked)
+        return await doors.one(service.timeline, read(ask_for.Timeline, request))
 
 
 def add_facts(app: FastAPI, doors: Doors) -> None:
@@ -168,10 +174,10 @@ def add_facts(app: FastAPI, doors: Doors) -> None:
         """Add facts without training, on a server that takes them: the next question knows them."""
         return await doors.one(service.add, asked)
 
-    @app.get("/api/edges", tags=["facts"], responses=ok(given.Edges))
-    async def edges(asked: Annotated[ask_for.Edges, Query()]) -> Response:
+    @app.get("/api/edges", tags=["facts"], responses=ok(given.Edges), openapi_extra=takes(ask_for.Edges))
+    async def edges(request: Request) -> Response:
         """The facts of an entity as edges with `valid_at` and `invalid_at`, missing ones inferred and marked so."""
-        return await doors.one(service.edges, asked)
+        return await doors.one(service.edges, read(ask_for.Edges, request))
 
     @app.post("/api/edges", tags=["facts"], responses=ok(given.Added))
     async def add_edges(asked: ask_for.AddEdges) -> Response:
@@ -182,34 +188,34 @@ def add_facts(app: FastAPI, doors: Doors) -> None:
 def add_names(app: FastAPI, doors: Doors) -> None:
     service = doors.service
 
-    @app.get("/api/names", tags=["names"], responses=ok(given.Names))
-    async def names(asked: Annotated[ask_for.Names, Query()]) -> Response:
+    @app.get("/api/names", tags=["names"], responses=ok(given.Names), openapi_extra=takes(ask_for.Names))
+    async def names(request: Request) -> Response:
         """Names that may be meant by what was typed, those with most facts first."""
-        return await doors.one(service.find_names, asked)
+        return await doors.one(service.find_names, read(ask_for.Names, request))
 
-    @app.get("/api/entity/{key:path}", tags=["names"], responses=ok(given.Entity))
-    async def entity(key: Key, asked: Annotated[ask_for.Entity, Query()]) -> Response:
+    @app.get("/api/entity/{key:path}", tags=["names"], responses=ok(given.Entity), openapi_extra=takes(ask_for.Entity))
+    async def entity(key: Key, request: Request) -> Response:
         """All that is known of an entity: its facts with their spans."""
-        return await doors.one(service.entity, key, asked)
+        return await doors.one(service.entity, key, read(ask_for.Entity, request))
 
-    @app.get("/api/similar", tags=["names"], responses=ok(given.Neighbours))
-    async def similar(asked: Annotated[ask_for.Similar, Query()]) -> Response:
+    @app.get("/api/similar", tags=["names"], responses=ok(given.Neighbours), openapi_extra=takes(ask_for.Similar))
+    async def similar(request: Request) -> Response:
         """The entities that are nearest in the embedding."""
-        return await doors.one(service.similar, asked)
+        return await doors.one(service.similar, read(ask_for.Similar, request))
 
 
 def add_state(app: FastAPI, doors: Doors, metrics: Metrics) -> None:
     service = doors.service
 
-    @app.get("/api/info", tags=["model"], responses=ok(given.Info))
-    async def info(asked: Annotated[ask_for.Chosen, Query()]) -> Response:
+    @app.get("/api/info", tags=["model"], responses=ok(given.Info), openapi_extra=takes(ask_for.Chosen))
+    async def info(request: Request) -> Response:
         """What the model is, what it was trained on, and what this server allows."""
-        return await doors.one(service.info, asked)
+        return await doors.one(service.info, read(ask_for.Chosen, request))
 
-    @app.get("/api/evaluation", tags=["model"], responses=ok(given.Evaluation))
-    async def evaluation(asked: Annotated[ask_for.Chosen, Query()]) -> Response:
+    @app.get("/api/evaluation", tags=["model"], responses=ok(given.Evaluation), openapi_extra=takes(ask_for.Chosen))
+    async def evaluation(request: Request) -> Response:
         """Metrics with their protocol, calibration and time questions on a sample of the test split; measured once."""
-        return await doors.one(service.evaluation, asked)
+        return await doors.one(service.evaluation, read(ask_for.Chosen, request))
 
     @app.get("/healthz", tags=["server"], responses=ok(given.Status))
     async def healthz() -> Response:
@@ -260,7 +266,7 @@ def value_json(found: Any) -> bytes:
 
 
 def as_json(values: Any) -> bytes:
-    return json.dumps(values, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    return to_json(values, inf_nan_mode="null")  # a quarter of the time of json.dumps
 
 
 def respond(body: bytes) -> Response:

@@ -6,6 +6,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
 
 from knowwhen.serve.problems import CONTENT_TYPE, Problem
 
@@ -22,6 +23,24 @@ ERRORS = {
     503: "Too many requests at once, or one that takes too long.",
 }
 WRITING = (403, 409, 413)
+
+
+def takes(model: type[BaseModel]) -> dict[str, Any]:
+    """The parameters of a route that reads its query by itself, as `serve/queries.py` does."""
+    schema = model.model_json_schema()
+    required = schema.get("required", ())
+    return {
+        "parameters": [
+            {
+                "name": name,
+                "in": "query",
+                "required": name in required,
+                "description": field.get("description", ""),
+                "schema": field,
+            }
+            for name, field in schema["properties"].items()
+        ]
+    }
 
 
 def describe(app: FastAPI) -> dict[str, Any]:

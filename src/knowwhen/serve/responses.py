@@ -14,18 +14,22 @@ class Shape(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Fact(Shape):
+class NamedFact(Shape):
     subject: str
     predicate: str
     object: str
     keys: tuple[str, str, str] = Field(description="Of subject, predicate and object.")
     begin: str | None
     end: str | None
+
+
+class Fact(NamedFact):
     value: float = Field(description="How much it speaks for the answer.")
 
 
 class EvidenceFact(Fact):
     lag: str | None = Field(description="How far from the time that is asked about.", examples=["2 to 3 days before"])
+    path: list[NamedFact] = Field(description="The facts that lead to it from the subject, where it is about others.")
 
 
 class Explanation(Shape):
