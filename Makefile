@@ -42,8 +42,15 @@ docs: $(READY)
 site: $(READY)
 	$(BIN)/mkdocs build --strict
 
+# What would be published: built, checked, and installed where nothing of this folder can be seen.
+wheel: $(READY)
+	rm -rf dist
+	$(BIN)/python -m build -q
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/python -m tests.installing dist/*.whl
+
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv dist site .pytest_cache .mypy_cache .ruff_cache
 
 # torch first and alone: a later install that finds it in place never asks for another build.
 $(READY): pyproject.toml constraints.txt

@@ -97,3 +97,8 @@ def test_the_menu_of_the_site_is_the_index():
     menus = module.menus((ROOT / "docs" / "README.md").read_text(encoding="utf-8"))
     entries = [page for menu in menus for pages in menu.values() for page in pages]
     assert sorted(entries) == sorted(p.name for p in (ROOT / "docs").glob("*.md") if p.name != "README.md")
+
+
+def test_the_citation_is_of_this_version():
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {knowwhen.__version__}\n" in citation

@@ -10,7 +10,7 @@ from knowwhen.facts.table import OPEN, Facts
 from knowwhen.facts.timeline import Timeline
 from knowwhen.facts.vocabulary import Vocabulary
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from knowwhen.models import Decomposition, register

@@ -61,9 +61,9 @@ TOGETHER = ("train", "evaluate", "ask")  # what several processes can do
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
+        from knowwhen import __version__
 
-        print(f"knowwhen {version('knowwhen')}")
+        print(f"knowwhen {__version__}")
         raise typer.Exit
 
 
