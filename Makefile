@@ -45,7 +45,7 @@ site: $(READY)
 # What would be published: built, checked, and installed where nothing of this folder can be seen.
 wheel: $(READY)
 	rm -rf dist
-	$(BIN)/python -m build -q
+	$(BIN)/python -m build -q --no-isolation
 	$(BIN)/twine check --strict dist/*
 	$(BIN)/python -m tests.installing dist/*.whl
 
