@@ -19,6 +19,7 @@ KINDS = {
     "two tables": {"model.name": "cp"},
     "two tables, sampled": {"model.name": "cp", **SAMPLED},
     "a distance": {"model.name": "transe"},
+    "moduli": {"model.name": "rotate"},
     "a distance, sampled": {"model.name": "transe", **SAMPLED},
     "evidence": {**EVIDENCE, "evidence.dropout": 0.25},
     "evidence, sampled": {**EVIDENCE, **SAMPLED},

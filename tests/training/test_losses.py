@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn.functional import cross_entropy as naive_cross_entropy
 from torch.nn.functional import dropout
@@ -46,6 +46,21 @@ def test_value_and_gradients_are_those_of_the_whole_matrix(case, columns):
         (3 * loss).backward()
     assert_close(loss, wanted)
     assert_close(gradients(made), naive_gradients(made, 3 * wanted))
+
+
+@settings(max_examples=50)
+@given(cases(), st.integers(1, 6), st.integers(0, 99))
+def test_chosen_columns_in_blocks_are_those_of_the_whole_matrix(case, width, seed):
+    made = case.made()
+    g = torch.Generator().manual_seed(seed)
+    columns = torch.randperm(case.n, generator=g)[: 1 + seed % case.n]
+    weights = torch.rand(case.b, len(columns), generator=g).double()
+    with Blocks(width), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(losses, "REMADE_BYTES", 0)
+        found = losses.chosen(made.scores, columns)
+        (found * weights).sum().backward()
+    assert_close(found, made.whole[:, columns])
+    assert_close(gradients(made), naive_gradients(made, (made.whole[:, columns] * weights).sum()))
 
 
 class Recorded(Scores):

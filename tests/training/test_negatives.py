@@ -15,7 +15,7 @@ from knowwhen import chunks
 from knowwhen.errors import BadRequest
 from knowwhen.facts.table import Facts
 from knowwhen.models import Sizes, Specification, build
-from knowwhen.training import negatives
+from knowwhen.training import beginning, negatives
 from knowwhen.training.config import read_config
 from knowwhen.training.loop import TrainingFacts
 from knowwhen.training.objective import Batch, Objective
@@ -133,8 +133,8 @@ def test_every_loss_trains_a_model_and_resumes(changes, tmp_path):
     """Twice the same, with Adam: what is drawn depends on the seed alone."""
     overrides = {f"objective.{key}": value for key, value in changes.items()}
     overrides |= {
-        "model.name": "ttranse",
-        "model.rank": 8,
+        "model.name": "transe",
+        "model.rank": 4,
         "training.optimizer": "adam",
         "training.learning_rate": 0.01,
     }
@@ -159,3 +159,10 @@ def test_every_loss_trains_a_model_and_resumes(changes, tmp_path):
 def test_settings_that_do_not_go_together_are_refused(changes, message):
     with pytest.raises(BadRequest, match=message):
         read_config(None, {f"objective.{key}": value for key, value in changes.items()})
+
+
+def test_losses_of_negatives_are_not_for_several_processes(monkeypatch):
+    monkeypatch.setattr(beginning, "current", lambda: object())
+    config = read_config(None, {"objective.sampling": "each", "objective.negatives": 5})
+    with pytest.raises(BadRequest, match=r"^objective.loss = softmax with objective.sampling = each is not for several"):
+        beginning.check_fits(config, kw.load("leaders"))

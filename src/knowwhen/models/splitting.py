@@ -9,7 +9,7 @@ from torch import Tensor
 
 from knowwhen.distributed import collectives
 from knowwhen.distributed.shard import Shard
-from knowwhen.models.scores import Cells, Distance, Product, Scores, Sparse, Total
+from knowwhen.models.scores import Cells, Distance, ModulusDistance, Product, Scores, Sparse, Total
 
 
 class Split(Scores):
@@ -45,6 +45,8 @@ def own_columns(scores: Scores) -> Scores:
     if isinstance(scores, Product):
         constant = None if scores.constant is None else collectives.used(scores.constant)
         return Product(collectives.used(scores.query), scores.table, constant)
+    if isinstance(scores, ModulusDistance):
+        return ModulusDistance(collectives.used(scores.query), scores.table)
     if isinstance(scores, Distance):
         return Distance(collectives.used(scores.query), scores.table, scores.p)
     assert isinstance(scores, Total), type(scores).__name__

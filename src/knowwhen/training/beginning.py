@@ -88,6 +88,12 @@ def check_fits(config: Config, dataset: Dataset) -> None:
     check_device(config.training.device)
     if current() is not None and config.correction.held_out:
         raise BadRequest("correction.held_out is not for several processes; set it to 0, or train on one")
+    loss, sampling = config.objective.loss, config.objective.sampling
+    if current() is not None and (loss != "softmax" or sampling == "each"):
+        raise BadRequest(
+            f"objective.loss = {loss} with objective.sampling = {sampling} is not for several processes; take softmax "
+            "with none, uniform or auto, or train on one"
+        )
     check_memory(config, dataset)
     if config.objective.sampling != "none":
         negatives_for(len(dataset.entities), config.objective.negatives)

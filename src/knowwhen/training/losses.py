@@ -18,6 +18,7 @@ from knowwhen.training import softmax
 from knowwhen.training.softmax import Precision
 
 NEVER = -1e4  # no score of a rival: its exponential is 0
+REMADE_BYTES = 1 << 30  # made on the way to chosen scores: more is made again for its gradient, block by block
 CELL_BYTES = 256 << 20  # scores of which only some cells are not 0, made at once
 
 
@@ -40,6 +41,20 @@ def cross_entropy(scores: Scores, targets: Tensor, precision: Precision = "fp32"
     if split:
         total, own = collectives.logsumexp(total), collectives.summed(own)
     return (total - own).mean()
+
+
+def chosen(scores: Scores, columns: Tensor) -> Tensor:  # (b, k)
+    """scores.at(columns), in blocks that are made again for their gradient where what is made on the way is large."""
+    if 4 * scores.rows * scores.depth * len(columns) <= REMADE_BYTES or scores.depth == 1:
+        return scores.at(columns)
+
+    def block(some: Tensor) -> Tensor:
+        with shared_lookups():  # of its own, as above
+            return scores.at(some)
+
+    width = chunks.rows_at_once(scores.rows * scores.depth)
+    parts = (columns[part] for part in chunks.slices(len(columns), width))
+    return torch.cat([checkpoint(block, some, use_reentrant=False) for some in parts], dim=1)
 
 
 def without(scores: Scores, rows: Tensor, columns: Tensor) -> Scores:

@@ -25,6 +25,7 @@ from knowwhen.errors import BadRequest
 from knowwhen.models.scores import Cells, Product, Scores
 from knowwhen.models.splitting import Split
 from knowwhen.training import softmax
+from knowwhen.training.losses import chosen
 from knowwhen.training.softmax import Precision
 
 FEW, MANY, LARGE = 1024, 2048, 50_000  # draws by default, below and from so many entities
@@ -126,7 +127,7 @@ def sampled_cross_entropy(scores: Scores, targets: Tensor, sample: Sample, preci
 def _rivals_and_own(scores: Scores, targets: Tensor, sample: Sample) -> tuple[Tensor, Tensor]:  # (b,), (b,)
     """log Σ of the rivals' exp X / π, and the targets' X, 0 for targets that are in no column."""
     dense, cells = scores.split()
-    x = dense.at(sample.columns)  # (b, k)
+    x = chosen(dense, sample.columns)  # (b, k)
     never = torch.finfo(x.dtype).min / 2  # -inf would make gradients NaN where a row has no rival
     here = (sample.positions >= 0).nonzero()[:, 0]
     own = x.new_zeros(len(x)).index_put((here,), x[here, sample.positions[here]])
