@@ -13,16 +13,16 @@ from knowwhen.cli.reading import reading as with_reading
 
 def add_facts(
     run: Run,
-    facts: Annotated[str, typer.Argument(help="A file or folder, as `knowwhen data import` reads them, or -.")],
+    facts: Annotated[str, typer.Argument(help="A file or folder, as `knowwhen data import` reads them, or - (stdin).")],
     reading: dict[str, Any],
     device: Device = None,
     allow_code: AllowCode = False,
     no_verify: NoVerify = False,
     as_json: Json = False,
 ) -> None:
-    """Add facts to a trained model without training: the next `ask` knows them, and uses them as evidence.
+    """Add facts to a trained model without training; answers know them and use them as evidence.
 
-    New entities and new times are welcome, new predicates need training. Evaluation leaves added facts out.
+    Entities and times may be new; a new predicate needs training. Evaluation ignores added facts.
 
     Example: knowwhen add runs/leaders news.csv
     """

@@ -16,7 +16,7 @@ from knowwhen.errors import BadInput, BadRequest
 if TYPE_CHECKING:
     from knowwhen.trained import TrainedModel
 
-Asked = Annotated[str | None, typer.Argument(help="A name or key, or ? (or _) for what is asked.", show_default=False)]
+Asked = Annotated[str | None, typer.Argument(help="A name or key; ? or _ to ask for it.", show_default=False)]
 
 
 ForSpreadsheets = Annotated[
@@ -32,23 +32,30 @@ def ask(
     object: Asked = None,
     time: Annotated[
         str | None,
-        typer.Argument(metavar="[TIME]", help="A date, a range 2009..2012, ? for when; left out: whenever."),
+        typer.Argument(
+            metavar="[TIME]", help="A date, a range such as 2009..2012, or ? to ask when; any time if left out."
+        ),
     ] = None,
     as_of: Annotated[
         str | None,
-        typer.Option("--as-of", help="A date, also beyond the data: answers by the probability that they hold then."),
+        typer.Option(
+            "--as-of", help="Rank answers by the probability that they hold on this date; it may lie beyond the data."
+        ),
     ] = None,
     top: Annotated[int, typer.Option("--top", help="How many answers.")] = 10,
-    novel: Annotated[bool, typer.Option("--novel", help="Leave out what is already known.")] = False,
+    novel: Annotated[bool, typer.Option("--novel", help="Leave out known answers.")] = False,
     candidates: Annotated[
         str | None,
         typer.Option(
-            "--candidates", help="The only answers: a file of names, one a line, or seen (in training, there)."
+            "--candidates",
+            help="Restrict answers: a file with one name per line, or seen (seen in training in that place).",
         ),
     ] = None,
-    min_probability: Annotated[float, typer.Option("--min-probability", help="Leave out less probable answers.")] = 0.0,
+    min_probability: Annotated[
+        float, typer.Option("--min-probability", help="Leave out answers below this probability.")
+    ] = 0.0,
     why: Annotated[
-        bool, typer.Option("--why", help="Under each answer, what its score is made of: the facts that spoke for it.")
+        bool, typer.Option("--why", help="Explain each answer: the shares of its score, with the facts behind them.")
     ] = False,
     batch: Annotated[
         Path | None,
@@ -61,7 +68,7 @@ def ask(
     ] = None,
     for_spreadsheets: ForSpreadsheets = False,
     plot: Annotated[
-        Path | None, typer.Option("--plot", help="Also draw the answers to one question: .svg, .png or .pdf.")
+        Path | None, typer.Option("--plot", help="Also draw the answers, to an .svg, .png or .pdf file.")
     ] = None,
     known_by: KnownBy = None,
     device: Device = None,
@@ -70,7 +77,7 @@ def ask(
     workers: Workers = None,
     as_json: Json = False,
 ) -> None:
-    """Answer a question with ? in one place, or a file of them. Some shells need '?' in quotes; _ does as well.
+    """Answer a question with ? in one place, or a file of questions. _ works like ? and needs no quotes.
 
     Example: knowwhen ask runs/leaders "United States" "has president" _ 2012
     """

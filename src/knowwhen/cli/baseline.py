@@ -13,11 +13,11 @@ from knowwhen.cli.progress import count_progress
 
 
 def baseline(
-    data: Annotated[str, typer.Argument(help="A dataset's name, a folder or a file.")],
+    data: Annotated[str, typer.Argument(help="A dataset name, a folder or a file.")],
     split: Split = "test",
     window: Annotated[
         int | None,
-        typer.Option("--window", min=0, help="Leave out facts further than that from the asked time; by default none."),
+        typer.Option("--window", min=0, help="Ignore facts further than this from the asked time; by default use all."),
     ] = None,
     filter: Filter = "time",
     ties: Ties = "half",
@@ -27,7 +27,7 @@ def baseline(
     sample: Sample = None,
     as_json: Json = False,
 ) -> None:
-    """MRR and Hits@k of counting what train says about each pair near the asked time; weights are tuned on valid.
+    """Measure a counting baseline: training facts of each pair near the asked time, weights tuned on validation.
 
     Example: knowwhen baseline leaders --split test
     """

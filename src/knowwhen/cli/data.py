@@ -18,7 +18,7 @@ from knowwhen.facts.dataset import Dataset, NoFacts
 
 app = typer.Typer(help="Look at datasets, get them, check them, import them.", no_args_is_help=True)
 
-Source = Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, a folder, a file, or - (stdin).")]
+Source = Annotated[str, typer.Argument(metavar="DATA", help="A dataset name, a folder, a file or - (stdin).")]
 
 
 def on_dataset(command: Callable[..., None]) -> Callable[..., None]:
@@ -40,7 +40,7 @@ def on_dataset(command: Callable[..., None]) -> Callable[..., None]:
 
 @app.command("list")
 def list_datasets(as_json: Json = False) -> None:
-    """Datasets that can be loaded by name, and those that can be downloaded.
+    """List datasets that can be loaded by name, and those that can be downloaded.
 
     Example: knowwhen data list
     """
@@ -56,7 +56,7 @@ def list_datasets(as_json: Json = False) -> None:
 
 @app.command()
 def get(
-    name: Annotated[str, typer.Argument(help="A public dataset's name, as `data list` shows them.")],
+    name: Annotated[str, typer.Argument(help="The name of a public dataset; `data list` shows them.")],
     as_json: Json = False,
 ) -> None:
     """Download a public dataset into the cache; a broken download resumes.
@@ -79,7 +79,7 @@ def get(
 @app.command()
 @on_dataset
 def info(dataset: Dataset, as_json: Json = False) -> None:
-    """Sizes, kinds of facts and the time span of a dataset.
+    """Show the size, kinds of facts and time span of a dataset.
 
     Example: knowwhen data info leaders
     """
@@ -113,7 +113,7 @@ def import_(
     out: Annotated[Path, typer.Option("--out", help="The folder to write; must be new or empty.")],
     as_json: Json = False,
 ) -> None:
-    """Write a dataset folder from any source, split and checked once and for all.
+    """Convert any source to a dataset folder: checked, split and numbered.
 
     Example: knowwhen data import facts.csv --out mydata
     """

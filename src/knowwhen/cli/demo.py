@@ -32,12 +32,10 @@ FIGURE = ("France", "has president", "1980..2020", "french-presidents.svg")
 
 
 def demo(
-    run: Annotated[Path, typer.Option("--run", help="The folder to keep the run and the figure in.")] = Path(
-        "runs/demo"
-    ),
+    run: Annotated[Path, typer.Option("--run", help="The folder for the run and the figure.")] = Path("runs/demo"),
     as_json: Json = False,
 ) -> None:
-    """Learn who governed what, evaluate it, answer six questions and draw the presidents of France; takes a minute.
+    """Train on who governed what, evaluate, answer six questions and draw the presidents of France, in a minute.
 
     Example: knowwhen demo --run runs/demo
     """

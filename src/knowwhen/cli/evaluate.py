@@ -15,14 +15,19 @@ from knowwhen.errors import BadRequest
 
 Split = Annotated[str, typer.Option("--split", help="train, valid or test.")]
 Filter = Annotated[
-    str, typer.Option("--filter", help="Other true objects are no rivals when true at the time, ever (static), or raw.")
+    str,
+    typer.Option(
+        "--filter", help="Other true answers to leave out of the ranking: true then (time), ever (static), none (raw)."
+    ),
 ]
-Ties = Annotated[str, typer.Option("--ties", help="half, pessimistic or optimistic.")]
-Directions = Annotated[str, typer.Option("--directions", help="both, or objects only.")]
-Times = Annotated[str, typer.Option("--times", help="Where in its span a fact is asked: sample, all, or N.")]
-Seed = Annotated[int, typer.Option("--seed", help="Of sampled times and facts.")]
+Ties = Annotated[str, typer.Option("--ties", help="How ties rank: half, pessimistic or optimistic.")]
+Directions = Annotated[str, typer.Option("--directions", help="Questions to ask of each fact: both, or objects only.")]
+Times = Annotated[
+    str, typer.Option("--times", help="Timestamps asked per fact: one drawn from its span (sample), all, or a number.")
+]
+Seed = Annotated[int, typer.Option("--seed", help="Seed for sampled times and facts.")]
 LARGE = 3e9  # scores: from about half a minute on
-Sample = Annotated[int | None, typer.Option("--sample", help="Evaluate that many facts of the split.")]
+Sample = Annotated[int | None, typer.Option("--sample", help="Evaluate only this many facts, drawn at random.")]
 
 
 def evaluate(
@@ -35,13 +40,14 @@ def evaluate(
     seed: Seed = 0,
     sample: Sample = None,
     time_questions: Annotated[
-        bool, typer.Option("--time-questions", help="Also measure (s, p, o, ?), beside trivial baselines.")
+        bool, typer.Option("--time-questions", help="Also evaluate questions for the time, with two simple baselines.")
     ] = False,
     calibration: Annotated[
-        bool, typer.Option("--calibration", help="Also measure how far probabilities can be believed.")
+        bool, typer.Option("--calibration", help="Also measure how well probabilities are calibrated.")
     ] = False,
     with_added: Annotated[
-        bool, typer.Option("--with-added", help="Use facts of `knowwhen add` as evidence; none of the split may be in.")
+        bool,
+        typer.Option("--with-added", help="Use facts from `knowwhen add` as evidence; they must not be in this split."),
     ] = False,
     device: Device = None,
     allow_code: AllowCode = False,
@@ -49,7 +55,7 @@ def evaluate(
     workers: Workers = None,
     as_json: Json = False,
 ) -> None:
-    """MRR, Hits@k and, on demand, time metrics of a model on a split, with the protocol beside the numbers.
+    """Measure MRR and Hits@k of a model on a split and state the protocol; time metrics on request.
 
     Example: knowwhen evaluate runs/leaders --split test
     """

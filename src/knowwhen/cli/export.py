@@ -17,7 +17,7 @@ from knowwhen.files import UNCHANGED, writing
 def export(
     run: Run,
     what: Annotated[
-        str, typer.Option("--what", help="embeddings, or answers to the questions that a split's facts ask.")
+        str, typer.Option("--what", help="embeddings, or answers to the questions of a split.")
     ] = "embeddings",
     of: Annotated[
         str, typer.Option("--of", help="entities, predicates or timestamps; for answers: train, valid or test.")
@@ -32,7 +32,7 @@ def export(
     no_verify: NoVerify = False,
     as_json: Json = False,
 ) -> None:
-    """Write embeddings with their names, or ranked objects for all facts of a split, to a file.
+    """Write embeddings with their names, or answers for all facts of a split, to a file.
 
     Example: knowwhen export runs/leaders --what embeddings --of entities --out entities.parquet
     """

@@ -16,7 +16,7 @@ def fill(
     run: Run,
     out: Annotated[Path, typer.Option("--out", help="Where the facts go: .parquet, .csv or .jsonl.")],
     min_probability: Annotated[
-        float, typer.Option("--min-probability", min=0, max=1, help="Leave out less probable dates.")
+        float, typer.Option("--min-probability", min=0, max=1, help="Leave out dates below this probability.")
     ] = 0.0,
     for_spreadsheets: ForSpreadsheets = False,
     device: Device = None,

@@ -24,7 +24,7 @@ def holds(
     no_verify: NoVerify = False,
     as_json: Json = False,
 ) -> None:
-    """Say how probable it is that a fact holds at a time: because a fact says so, or inferred.
+    """Give the probability that a fact holds at a time, known or inferred.
 
     Example: knowwhen holds runs/leaders France "has president" "Emmanuel Macron" 2026
     """

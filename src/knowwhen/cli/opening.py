@@ -10,20 +10,20 @@ import typer
 if TYPE_CHECKING:
     from knowwhen.trained import TrainedModel
 
-Run = Annotated[Path, typer.Argument(help="A run's folder, or a saved model's.")]
+Run = Annotated[Path, typer.Argument(help="The folder of a run or of a saved model.")]
 Device = Annotated[
-    str | None, typer.Option("--device", help="cpu, cuda or mps; by default where it was trained, if that is there.")
+    str | None, typer.Option("--device", help="cpu, cuda or mps; by default where it was trained, if available.")
 ]
 AllowCode = Annotated[
-    bool, typer.Option("--allow-code", help="Import the class of a model that is not of this package; trust it first.")
+    bool, typer.Option("--allow-code", help="Import the class of a model from outside knowwhen; this runs its code.")
 ]
 NoVerify = Annotated[
-    bool, typer.Option("--no-verify", help="Do not compare files with their SHA-256: quicker for very large tables.")
+    bool, typer.Option("--no-verify", help="Skip the SHA-256 check of files; faster for very large models.")
 ]
 
 KnownBy = Annotated[
     str | None,
-    typer.Option("--known-by", help="Use what was recorded by that date only, where the data says when facts were."),
+    typer.Option("--known-by", help="Use only facts recorded by this date, if the data says when each was recorded."),
 ]
 
 

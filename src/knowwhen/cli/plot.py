@@ -38,22 +38,22 @@ def plot(
         list[str] | None,
         typer.Argument(
             metavar="[SUBJECT PREDICATE [OBJECT]...]",
-            help="Of a timeline; without objects, those that are known in its span.",
+            help="For a timeline; without objects, draw those known in its span.",
             show_default=False,
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="The file to write: .svg, .png or .pdf.")] = None,
     span: Annotated[str | None, typer.Option("--span", help="The times of a timeline, such as 1980..2020.")] = None,
-    values: Annotated[
-        Values | None, typer.Option("--values", help="What a timeline shows; scores if left out.")
+    values: Annotated[Values | None, typer.Option("--values", help="What a timeline shows; scores by default.")] = None,
+    split: Annotated[
+        str | None, typer.Option("--split", help="The split for reliability and dates; valid by default.")
     ] = None,
-    split: Annotated[str | None, typer.Option("--split", help="Of reliability and dates; valid if left out.")] = None,
     device: Device = None,
     allow_code: AllowCode = False,
     no_verify: NoVerify = False,
     as_json: Json = False,
 ) -> None:
-    """Draw scores along time, how training went, how far probabilities and dates can be believed, or the timestamps.
+    """Draw scores along time, the course of training, calibration of probabilities or dates, or the timestamps.
 
     Example: knowwhen plot runs/leaders timeline France "has president" --span 1980..2020 --out presidents.svg
     """

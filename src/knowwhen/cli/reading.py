@@ -12,28 +12,35 @@ import typer
 from knowwhen.errors import BadRequest
 
 Format = Annotated[
-    str | None, typer.Option("--format", help="icews, yago15k, wikidata12k, folder or table; else it is found out.")
+    str | None, typer.Option("--format", help="icews, yago15k, wikidata12k, folder or table; detected by default.")
 ]
 Columns = Annotated[
-    str | None, typer.Option("--columns", help="subject=A,predicate=B,object=C,time=D (or begin=D,end=E) of a table.")
+    str | None,
+    typer.Option("--columns", help="Columns of a table: subject=A,predicate=B,object=C,time=D (or begin=D,end=E)."),
 ]
 Predicate = Annotated[
-    str | None, typer.Option("--predicate", help="The predicate of all facts, for a table without such a column.")
+    str | None, typer.Option("--predicate", help="The predicate of all facts, if the table has no column for it.")
 ]
 GranularityOption = Annotated[
     str | None, typer.Option("--granularity", help="Unit of the time axis: minute, hour, day, month or year.")
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Of the split, when one file holds all facts.")]
-Fractions = Annotated[str, typer.Option("--split", help="Shares for valid and test, when one file holds all facts.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of the random split, if one file holds all facts.")]
+Fractions = Annotated[
+    str, typer.Option("--split", help="Fractions for validation and test, if one file holds all facts.")
+]
 DateFormat = Annotated[
     str | None,
     typer.Option("--date-format", help="iso, dmy, mdy, ymd, excel, unix, unix-ms, or a pattern such as %d.%m.%Y."),
 ]
-Separator = Annotated[str | None, typer.Option("--separator", help="Between columns of text; else it is found out.")]
-Encoding = Annotated[str | None, typer.Option("--encoding", help="Of text that is not UTF-8, such as cp1252.")]
-SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out bad rows, count them, write them to a file.")]
+Separator = Annotated[
+    str | None, typer.Option("--separator", help="The character between columns; detected by default.")
+]
+Encoding = Annotated[
+    str | None, typer.Option("--encoding", help="The encoding of text that is not UTF-8, such as cp1252.")
+]
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Skip bad rows, count them and write them to a file.")]
 ARGUMENTS = {"split": "fractions"}  # of `load`, where they have another name than the option
-Rejects = Annotated[Path | None, typer.Option("--rejects", help="That file; by default DATA.rejects.tsv.")]
+Rejects = Annotated[Path | None, typer.Option("--rejects", help="Where bad rows go; DATA.rejects.tsv by default.")]
 
 
 def options(

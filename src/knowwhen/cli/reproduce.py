@@ -37,23 +37,26 @@ def reproduce(
             "of sampling full, k256, k512, … k8192; of published and field any model, of field also MODEL+history.",
         ),
     ] = None,
-    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Runs of each row, with seeds 0, 1, …")] = 1,
-    large: Annotated[bool, typer.Option("--large", help="At ten times the base ranks.")] = False,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Runs per row, with seeds 0, 1, …")] = 1,
+    large: Annotated[bool, typer.Option("--large", help="Train at ten times the base ranks.")] = False,
     epochs: Annotated[
-        int | None, typer.Option("--epochs", min=1, help="For a quick look, kept apart in RUNS/epochsN.")
+        int | None,
+        typer.Option("--epochs", min=1, help="Train for fewer epochs; results are kept apart in RUNS/epochsN."),
     ] = None,
     trials: Annotated[
         int | None, typer.Option("--trials", min=1, help="Of field: settings tried for each model; by default all.")
     ] = None,
-    runs: Annotated[Path, typer.Option("--runs", help="The folder of runs; what is done there stays.")] = RUNS,
+    runs: Annotated[Path, typer.Option("--runs", help="The folder for runs; finished runs are reused.")] = RUNS,
     figure: Annotated[
-        Path | None, typer.Option("--figure", help="Where figure1 or figure2 is drawn; by default RUNS/figure1.svg.")
+        Path | None, typer.Option("--figure", help="The file for figure1 or figure2; RUNS/figure1.svg by default.")
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Also write all results to this page, and figures.")] = None,
-    only_report: Annotated[bool, typer.Option("--only-report", help="Train nothing, report what is done.")] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Also write all results and figures to this Markdown page.")
+    ] = None,
+    only_report: Annotated[bool, typer.Option("--only-report", help="Report finished runs without training.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Train the recipes of a table (resumable) and print ours beside the paper's.
+    """Train the models of a table and print our numbers next to the paper's; resumes where it stopped.
 
     Example: knowwhen reproduce table2 --dataset icews14 --model tntcomplex --seeds 2
     """

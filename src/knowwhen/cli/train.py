@@ -27,20 +27,21 @@ RESTARTS = 3  # of --workers, where something kills a process
 @with_reading
 def train(
     data: Annotated[
-        str | None, typer.Argument(metavar="[DATA]", help="A dataset's name, a folder, a file or -; not for --resume.")
+        str | None,
+        typer.Argument(metavar="[DATA]", help="A dataset name, a folder, a file or - (stdin); not with --resume."),
     ] = None,
     reading: dict[str, Any] = {},  # noqa: B006
-    recipe: Annotated[str | None, typer.Option("--recipe", help="A recipe's name, or a TOML file of settings.")] = None,
+    recipe: Annotated[str | None, typer.Option("--recipe", help="A recipe name, or a TOML file of settings.")] = None,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", help="section.key=value, over the recipe's; may be repeated.")
+        list[str] | None, typer.Option("--set", help="Override a setting, section.key=value; repeatable.")
     ] = None,
-    run: Annotated[Path | None, typer.Option("--run", help="The folder to keep the run in.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in that folder.")] = False,
+    run: Annotated[Path | None, typer.Option("--run", help="The folder for the run.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in that folder.")] = False,
     allow_code: AllowCode = False,
     workers: Workers = None,
     as_json: Json = False,
 ) -> None:
-    """Learn a model from facts; Ctrl-C saves and stops, --resume goes on.
+    """Train a model on facts. Ctrl-C saves and stops, --resume continues.
 
     Example: knowwhen train leaders --recipe leaders --run runs/leaders
     """
@@ -76,7 +77,7 @@ def info(
     no_verify: NoVerify = False,
     as_json: Json = False,
 ) -> None:
-    """What a run holds: model, size, data, how far it got and how good it is on valid.
+    """Show the model, size, data, progress and validation results of a run.
 
     Example: knowwhen info runs/leaders
     """

@@ -20,7 +20,7 @@ def when(
     predicate: Name,
     object: Name,
     infer: Annotated[
-        bool, typer.Option("--infer", help="Infer begin and end from other facts, also where they are known.")
+        bool, typer.Option("--infer", help="Infer begin and end from other facts, even if they are known.")
     ] = False,
     plot: Annotated[Path | None, typer.Option("--plot", help="Also draw it: .svg, .png or .pdf.")] = None,
     known_by: KnownBy = None,
@@ -29,7 +29,7 @@ def when(
     no_verify: NoVerify = False,
     as_json: Json = False,
 ) -> None:
-    """Say when a fact begins and ends: as known, or inferred with a probability, 80 % ranges and reasons.
+    """Show when a fact begins and ends: as known, or inferred with a probability, 80 % ranges and reasons.
 
     Example: knowwhen when runs/leaders France "has president" "François Mitterrand"
     """

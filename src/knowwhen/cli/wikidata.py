@@ -39,23 +39,23 @@ app = typer.Typer(
 Out = Annotated[Path, typer.Option("--out", help="The folder to write; must be new or empty.")]
 Keep = Annotated[
     list[str] | None,
-    typer.Option("--keep", help="Only facts with an instance of this class: Q number or file of them."),
+    typer.Option("--keep", help="Keep only facts with an instance of this class: a Q number or a file of them."),
 ]
 Drop = Annotated[
-    list[str] | None, typer.Option("--drop", help="Drop instances of this class too: Q number or file of them.")
+    list[str] | None, typer.Option("--drop", help="Also drop instances of this class: a Q number or a file of them.")
 ]
-MinDegree = Annotated[int, typer.Option("--min-degree", help="Facts that an entity must be in.")]
-MinPredicate = Annotated[int, typer.Option("--min-predicate", help="Facts that a predicate must be in.")]
+MinDegree = Annotated[int, typer.Option("--min-degree", help="Drop entities with fewer facts.")]
+MinPredicate = Annotated[int, typer.Option("--min-predicate", help="Drop predicates with fewer facts.")]
 GranularityOption = Annotated[str, typer.Option("--granularity", help="day, month or year.")]
 Split = Annotated[
     str | None,
     typer.Option(
         "--split",
-        help="Facts in valid and test, or shares: 5000,5000 or 0.1,0.1.",
+        help="Facts for validation and test, or fractions: 5000,5000 or 0.1,0.1.",
         show_default="50000,50000; at most a tenth each",
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Of the split.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of the random split.")]
 
 
 @app.command()
@@ -70,13 +70,11 @@ def make(
     granularity: GranularityOption = "year",
     split: Split = None,
     seed: Seed = 0,
-    part: Annotated[
-        str | None, typer.Option("--part", help="i/n: only extract this share of the dump, for merge.")
-    ] = None,
+    part: Annotated[str | None, typer.Option("--part", help="Extract only part i of n, for merge.")] = None,
     window: Annotated[int, typer.Option("--window", help="Megabytes of work that a kill can lose, per core.")] = 64,
     as_json: Json = False,
 ) -> None:
-    """Write the dataset folder of a dump; after Ctrl-C or a kill the same command goes on.
+    """Make a dataset folder from a dump. After Ctrl-C or a kill, the same command continues.
 
     Example: knowwhen wikidata latest-all.json.gz --out wikidata
     """
@@ -107,7 +105,7 @@ def make(
 
 @app.command()
 def merge(
-    parts: Annotated[list[Path], typer.Argument(help="The folders that --part wrote, all of them.")],
+    parts: Annotated[list[Path], typer.Argument(help="All folders that --part wrote.")],
     out: Out,
     keep: Keep = None,
     drop: Drop = None,
@@ -118,7 +116,7 @@ def merge(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Write the dataset folder of a dump that --part extracted; the same as from one machine, bit for bit.
+    """Merge the parts of a dump into a dataset folder: the same bits as from one machine.
 
     Example: knowwhen wikidata merge part-* --out wikidata
     """

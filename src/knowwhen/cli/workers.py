@@ -15,7 +15,7 @@ from knowwhen.errors import BadRequest
 
 Workers = Annotated[
     int | None,
-    typer.Option("--workers", min=1, help="Split the rows of entities over so many processes; torchrun does so too."),
+    typer.Option("--workers", min=1, help="Split entities over this many processes; torchrun works too."),
 ]
 
 

@@ -26,7 +26,7 @@ class Options(BaseModel):
 
 
 class RankOptions(Options):
-    rank: int = Field(64, ge=1, description="Numbers per embedding, complex ones in models over complex numbers.")
+    rank: int = Field(64, ge=1, description="Size of an embedding; counted in complex numbers if the model is complex.")
 
 
 class Factor(NamedTuple):

@@ -13,7 +13,11 @@ Place = Annotated[
 Name = Annotated[str, Field(min_length=1, max_length=2000, description="A name or a key.", examples=["France"])]
 Date = Annotated[
     str | None,
-    Field(max_length=100, description="A date, a range 2009..2012, ? for when; left out: whenever.", examples=["2012"]),
+    Field(
+        max_length=100,
+        description="A date, a range such as 2009..2012, or ? to ask when; any time if left out.",
+        examples=["2012"],
+    ),
 ]
 Run = Annotated[str | None, Field(max_length=200, description="The run that answers; by default the first.")]
 Top = Annotated[int, Field(ge=1, le=1_000_000, description="How many, best first.")]
@@ -39,8 +43,8 @@ class Question(Request):
 
 class AskOptions(Request):
     top: Top = 10
-    novel: bool = Field(default=False, description="Leave out what is already known.")
-    min_probability: float = Field(default=0.0, ge=0, le=1, description="Leave out less probable answers.")
+    novel: bool = Field(default=False, description="Leave out known answers.")
+    min_probability: float = Field(default=0.0, ge=0, le=1, description="Leave out answers below this probability.")
     explain: bool = Field(default=False, description="Add what each score is made of: the facts that spoke for it.")
     run: Run = None
 
@@ -73,7 +77,7 @@ class Named(Request):
 
 
 class WhenOptions(Request):
-    infer: bool = Field(default=False, description="Infer begin and end from other facts, also where they are known.")
+    infer: bool = Field(default=False, description="Infer begin and end from other facts, even if they are known.")
     run: Run = None
 
 

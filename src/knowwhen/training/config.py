@@ -31,7 +31,7 @@ class Section(BaseModel):
 class ModelConfig(Section):
     """The decomposition; its own options stand beside these."""
 
-    name: Annotated[str, Field(description="Which model: a name, or module:Class of your own.")] = "tntcomplex"
+    name: Annotated[str, Field(description="The model: a name, or module:Class for your own.")] = "tntcomplex"
     undated: Annotated[
         Literal["sampled", "own"],
         Field(description="Facts without a time get a random timestamp (sampled) or one of their own (own)."),
@@ -61,7 +61,11 @@ class EvidenceConfig(Section):
 
     dropout: Annotated[
         float,
-        Field(ge=0, lt=1, description="Share of training facts without evidence, so the decomposition learns alone."),
+        Field(
+            ge=0,
+            lt=1,
+            description="Fraction of training facts scored without evidence, so that the decomposition learns too.",
+        ),
     ] = 0.0
 
     training: Annotated[
@@ -89,7 +93,7 @@ class CorrectionConfig(Section):
 
     held_out: Annotated[
         float,
-        Field(ge=0, lt=1, description="Share of training facts kept for learning the correction; 0: no correction."),
+        Field(ge=0, lt=1, description="Fraction of training facts held out to train the correction; 0: no correction."),
     ] = 0.0
 
 
@@ -136,7 +140,7 @@ class ObjectiveConfig(Section):
     ] = 0.0
 
     time_weight: Annotated[
-        float, Field(ge=0, description="Weight of the cross-entropy along time, for dated facts; 0 leaves it out.")
+        float, Field(ge=0, description="Weight of the cross-entropy over timestamps, for dated facts; 0: off.")
     ] = 0.0
 
     @model_validator(mode="after")
@@ -160,31 +164,36 @@ class RegularizerConfig(Section):
     """The penalties."""
 
     embedding: Annotated[
-        Literal["omega3", "delta2", "delta3", "delta4", "none"], Field(description="Penalty of the embeddings.")
+        Literal["omega3", "delta2", "delta3", "delta4", "none"], Field(description="Penalty on the embeddings.")
     ] = "omega3"
     embedding_weight: Annotated[
-        float, Field(ge=0, description="Its weight; omega3 is a third of the sum of cubes, as in the paper.")
+        float,
+        Field(ge=0, description="Weight of that penalty; omega3 is a third of the sum of cubes, as in the paper."),
     ] = 3e-2
-    time_p: Annotated[float, Field(ge=1, description="Power p of the smoothness penalty over neighbouring times.")] = 3
-    time_weight: Annotated[float, Field(ge=0, description="Its weight.")] = 1e-2
-    time_gaps: Annotated[bool, Field(description="Divide it by the real gap between neighbouring timestamps.")] = False
+    time_p: Annotated[
+        float, Field(ge=1, description="Power p of the smoothness penalty on neighbouring timestamps.")
+    ] = 3
+    time_weight: Annotated[float, Field(ge=0, description="Weight of the smoothness penalty.")] = 1e-2
+    time_gaps: Annotated[bool, Field(description="Divide the smoothness penalty by the gaps between timestamps.")] = (
+        False
+    )
 
 
 class TrainingConfig(Section):
     """The optimizer and the machine."""
 
-    epochs: Annotated[int, Field(ge=1, description="Passes over the facts, each in both directions.")] = 50
+    epochs: Annotated[int, Field(ge=1, description="Passes over the training facts, in both directions.")] = 50
     batch_size: Annotated[int, Field(ge=1, description="Facts per step.")] = 1000
-    optimizer: Annotated[Literal["adagrad", "adam"], Field(description="How steps are taken.")] = "adagrad"
-    learning_rate: Annotated[float, Field(gt=0, description="Its learning rate.")] = 0.1
+    optimizer: Annotated[Literal["adagrad", "adam"], Field(description="Optimizer.")] = "adagrad"
+    learning_rate: Annotated[float, Field(gt=0, description="Learning rate.")] = 0.1
     averaging: Annotated[
-        int, Field(ge=0, description="Steps over which weights are averaged for validation and the model; 0: none.")
+        int, Field(ge=0, description="Keep a moving average of the weights over about this many steps; 0: off.")
     ] = 0
     precision: Annotated[
-        Literal["fp32", "bf16"], Field(description="Precision of matrix products; all else is fp32.")
+        Literal["fp32", "bf16"], Field(description="Precision of matrix products; everything else is fp32.")
     ] = "fp32"
-    seed: Annotated[int, Field(ge=0, description="Seed of initial values, order and sampled times.")] = 0
-    threads: Annotated[int, Field(ge=0, description="Cores to use; 0: all, or one where steps are small.")] = 0
+    seed: Annotated[int, Field(ge=0, description="Seed of initial values, order of facts and sampled times.")] = 0
+    threads: Annotated[int, Field(ge=0, description="Cores to use; 0: all, or one if steps are small.")] = 0
     device: Annotated[str, Field(pattern="^(cpu|cuda(:[0-9]+)?|mps)$", description="cpu, cuda or mps.")] = "cpu"
 
 
@@ -192,17 +201,17 @@ class ValidationConfig(Section):
     """When to validate, and when to stop early."""
 
     every: Annotated[int, Field(ge=0, description="Epochs between validations; 0: never.")] = 5
-    sample: Annotated[
-        int, Field(ge=0, description="Validate on so many facts of valid, the same ones each time; 0: on all.")
+    sample: Annotated[int, Field(ge=0, description="Validate on this many facts, the same ones each time; 0: all.")] = 0
+    patience: Annotated[
+        int, Field(ge=0, description="Early stopping: stop after this many validations without a better MRR; 0: off.")
     ] = 0
-    patience: Annotated[int, Field(ge=0, description="Early stopping: validations without a better MRR; 0: never.")] = 0
 
 
 class DatingConfig(Section):
     """The time head, which answers when a fact begins and ends; learned after the rest."""
 
     passes: Annotated[
-        int, Field(ge=0, description="Passes over the dated facts for the time head; 0: no time head.")
+        int, Field(ge=0, description="Passes over the dated facts to train the time head; 0: no time head.")
     ] = 0
 
 

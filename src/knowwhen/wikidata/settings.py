@@ -34,13 +34,13 @@ class SelectionSettings(BaseModel):
 
     keep: dict[int, str] = Field(default_factory=dict, description="Classes; only facts with an instance of one stay.")
     drop: dict[int, str] = Field(default_factory=dict, description="Classes to drop besides those dropped by default.")
-    min_degree: int = Field(default=5, ge=0, description="Facts that an entity must be in.")
-    min_predicate: int = Field(default=50, ge=0, description="Facts that a predicate must be in.")
+    min_degree: int = Field(default=5, ge=0, description="Drop entities with fewer facts.")
+    min_predicate: int = Field(default=50, ge=0, description="Drop predicates with fewer facts.")
     granularity: Granularity = Field(default=Granularity.YEAR, description="The unit of the time axis.")
     split: tuple[float, float] | None = Field(
         default=None, description="Facts in valid and test, or below 1 shares; by default 50,000 each, at most a tenth."
     )
-    seed: int = Field(default=0, description="Of the split.")
+    seed: int = Field(default=0, description="Seed of the random split.")
 
     @field_validator("granularity")
     @classmethod

@@ -13,7 +13,7 @@ from knowwhen.models.tables import Axis, Table, normal, real_rows
 
 
 class BoxTEOptions(DistanceOptions):
-    moves: int = Field(2, ge=1, description="Moves of a timestamp, which predicates weigh.")
+    moves: int = Field(2, ge=1, description="Translations per timestamp, weighted by the predicate.")
 
 
 def outside(points: Tensor, corners: Tensor) -> Tensor:  # (…, d), (…, 2, d) -> (…, d)

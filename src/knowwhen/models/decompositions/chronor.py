@@ -13,7 +13,7 @@ from knowwhen.models.tables import Axis, Table, around, complex_rows
 
 
 class ChronoROptions(RankOptions):
-    time_share: float = Field(0.5, ge=0, le=1, description="Share of an embedding that time rotates.")
+    time_share: float = Field(0.5, ge=0, le=1, description="Fraction of an embedding that time rotates.")
 
     @property
     def timed(self) -> int:

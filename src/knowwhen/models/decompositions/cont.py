@@ -13,7 +13,7 @@ from knowwhen.models.tables import Axis, Table, real_rows, xavier
 
 
 class ConTOptions(RankOptions):
-    rank: int = Field(16, ge=1, description="Numbers per embedding; a timestamp has rank³ of them.")
+    rank: int = Field(16, ge=1, description="Size of an embedding; a timestamp has rank³ numbers.")
 
 
 @register

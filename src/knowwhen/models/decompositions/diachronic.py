@@ -19,8 +19,10 @@ PARTS = ("static", "amplitude", "frequency", "phase")
 
 
 class DiachronicOptions(RankOptions):
-    static_share: float = Field(0.36, ge=0, le=1, description="Share of an embedding that does not change with time.")
-    dropout: float = Field(0.4, ge=0, lt=1, description="Share of the factors left out of each product in training.")
+    static_share: float = Field(
+        0.36, ge=0, le=1, description="Fraction of an embedding that does not change with time."
+    )
+    dropout: float = Field(0.4, ge=0, lt=1, description="Dropout on the products of factors.")
 
     @property
     def static(self) -> int:
@@ -28,7 +30,9 @@ class DiachronicOptions(RankOptions):
 
 
 class DESimplEOptions(DiachronicOptions):
-    static_share: float = Field(0.68, ge=0, le=1, description="Share of an embedding that does not change with time.")
+    static_share: float = Field(
+        0.68, ge=0, le=1, description="Fraction of an embedding that does not change with time."
+    )
 
 
 class Diachronic(CalendarModel):

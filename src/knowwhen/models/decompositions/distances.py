@@ -14,7 +14,7 @@ from knowwhen.models.tables import Table
 
 
 class DistanceOptions(RankOptions):
-    norm: Literal[1, 2] = Field(1, description="Distance between embeddings: L1 or L2.")
+    norm: Literal[1, 2] = Field(1, description="Norm of the distance: L1 or L2.")
 
 
 class DistanceModel(Decomposition):

@@ -18,13 +18,13 @@ UNSET = -1
 class LatentOptions(RankOptions):
     rank: int = Field(8, ge=1, description="Dimensions of the space.")
     knots: int = Field(
-        8, ge=2, description="Times at which an entity has a place of its own; between, it moves straight."
+        8, ge=2, description="Times at which an entity has its own position; it moves in a line between them."
     )
-    radius: float = Field(1.0, gt=0, description="How far an entity with a mean number of facts is seen.")
+    radius: float = Field(1.0, gt=0, description="How far away an entity with an average number of facts is seen.")
     noise: float = Field(
         0.01, gt=0, lt=1, description="Probability of a fact between entities that do not see each other."
     )
-    per_predicate: bool = Field(default=True, description="Whether each predicate stretches the space in its own way.")
+    per_predicate: bool = Field(default=True, description="Let each predicate stretch the space in its own way.")
 
 
 @register

@@ -14,7 +14,7 @@ from knowwhen.models.tables import Axis, Table, around, real_rows
 
 
 class MatrixOptions(RankOptions):
-    rank: int = Field(32, ge=1, description="Numbers per entity; a predicate has rank² of them.")
+    rank: int = Field(32, ge=1, description="Size of an entity embedding; a predicate has rank² numbers.")
 
 
 def applied(rows: Tensor, matrices: Tensor) -> Tensor:  # (…, r), (…, r, r) -> (…, r)

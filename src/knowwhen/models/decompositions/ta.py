@@ -20,7 +20,7 @@ MONTH, DAY, TOKENS = DIGITS, DIGITS + MONTHS, DIGITS + MONTHS + DIGITS
 
 
 class TAOptions(RankOptions):
-    dropout: float = Field(0.0, ge=0, lt=1, description="Share left out in training, of subjects and of what is read.")
+    dropout: float = Field(0.0, ge=0, lt=1, description="Dropout on subjects and on the encoded date.")
 
 
 class DateReader(CalendarModel):

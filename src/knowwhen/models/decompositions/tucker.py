@@ -15,11 +15,11 @@ from knowwhen.models.scores import Product, Scores
 from knowwhen.models.sizes import Sizes
 from knowwhen.models.tables import Axis, Table, real_rows, uniform, xavier
 
-DROPOUT = "Share left out in training, of "
+DROPOUT = "Dropout on "
 
 
 class TuckEROptions(RankOptions):
-    predicate_rank: int = Field(32, ge=1, description="Numbers per predicate; rank is that of entities.")
+    predicate_rank: int = Field(32, ge=1, description="Size of a predicate embedding; rank is for entities.")
     input_dropout: float = Field(0.3, ge=0, lt=1, description=DROPOUT + "subjects.")
     core_dropout: float = Field(0.4, ge=0, lt=1, description=DROPOUT + "the predicate's slice of the core.")
     output_dropout: float = Field(0.5, ge=0, lt=1, description=DROPOUT + "what objects are multiplied with.")

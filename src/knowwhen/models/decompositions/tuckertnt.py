@@ -13,8 +13,8 @@ from knowwhen.models.tables import Axis, Table, normal, real_rows, uniform
 
 
 class TuckERTNTOptions(RankOptions):
-    predicate_rank: int = Field(16, ge=1, description="Numbers per predicate; rank is that of entities.")
-    time_rank: int = Field(16, ge=1, description="Numbers per timestamp.")
+    predicate_rank: int = Field(16, ge=1, description="Size of a predicate embedding; rank is for entities.")
+    time_rank: int = Field(16, ge=1, description="Size of a timestamp embedding.")
 
 
 @register

@@ -20,9 +20,9 @@ from knowwhen.models.tables import Axis, Table, real_rows, shared_lookups, xavie
 
 
 class RGCNOptions(RankOptions):
-    layers: int = Field(2, ge=1, description="Steps along the graph.")
-    bases: int = Field(5, ge=1, description="Matrices that all predicates' matrices are sums of.")
-    dropout: float = Field(0.2, ge=0, lt=1, description="Share of each layer left out in training.")
+    layers: int = Field(2, ge=1, description="Layers of message passing.")
+    bases: int = Field(5, ge=1, description="Basis matrices shared by all predicates.")
+    dropout: float = Field(0.2, ge=0, lt=1, description="Dropout in each layer.")
 
 
 @register

@@ -33,7 +33,7 @@ class LagOptions(Options):
     """How finely a term looks at time."""
 
     lags: tuple[int, ...] = Field(
-        (1, 3, 7, 15, 30, 90), min_length=1, description="Classes of distance in time, before and after: up to each."
+        (1, 3, 7, 15, 30, 90), min_length=1, description="Upper bounds of the lag classes, before and after."
     )
 
     @field_validator("lags")
@@ -45,8 +45,10 @@ class LagOptions(Options):
 class EvidenceOptions(LagOptions):
     """Which facts a term looks at, and how finely."""
 
-    window: int = Field(0, ge=0, description="Ignore facts further away, in units of the time axis; 0 takes all.")
-    cap: int = Field(5000, ge=0, description="Most facts per question; busy entities get a shorter window; 0: any.")
+    window: int = Field(0, ge=0, description="Ignore facts further away, in units of the time axis; 0: use all.")
+    cap: int = Field(
+        5000, ge=0, description="Maximum facts per question; busy entities get a shorter window; 0: no limit."
+    )
 
 
 @dataclass(frozen=True)

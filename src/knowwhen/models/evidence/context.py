@@ -24,7 +24,7 @@ SCALE = 1e-2  # of initial values, as embeddings have it
 
 class ContextOptions(EvidenceOptions):
     width: int = Field(8, ge=1, description="Rank of the kernel over lags and predicates.")
-    window: int = Field(7, ge=0, description="Ignore facts further away, in units of the time axis; 0 takes all.")
+    window: int = Field(7, ge=0, description="Ignore facts further away, in units of the time axis; 0: use all.")
 
 
 @register_evidence

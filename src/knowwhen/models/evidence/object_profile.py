@@ -22,7 +22,7 @@ from knowwhen.models.sizes import Sizes
 
 
 class ObjectProfileOptions(LagOptions):
-    lags: tuple[int, ...] = Field(YEARS, min_length=1, description="Classes of distance in time: up to each.")
+    lags: tuple[int, ...] = Field(YEARS, min_length=1, description="Upper bounds of the lag classes.")
 
 
 class ProfileKernel(nn.Module):

@@ -25,9 +25,7 @@ INITIAL_SCALE = 1.0
 
 
 class PathHistoryOptions(LagOptions):
-    lags: tuple[int, ...] = Field(
-        YEARS, min_length=1, description="Classes of distance in time, before and after: up to each."
-    )
+    lags: tuple[int, ...] = Field(YEARS, min_length=1, description="Upper bounds of the lag classes, before and after.")
     near: int = Field(
         64, ge=0, description="Most facts of the subject that paths begin with, the nearest in time; 0: any."
     )

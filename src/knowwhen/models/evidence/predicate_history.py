@@ -16,7 +16,7 @@ STRENGTH, SCALE = 0.1, 2.0
 
 
 class PredicateHistoryOptions(EvidenceOptions):
-    window: int = Field(7, ge=0, description="Ignore facts further away, in units of the time axis; 0 takes all.")
+    window: int = Field(7, ge=0, description="Ignore facts further away, in units of the time axis; 0: use all.")
 
 
 @register_evidence
