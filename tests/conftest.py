@@ -8,6 +8,7 @@ import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: the tests run side by side, one core each
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -58,19 +59,34 @@ def forks():
 
 
 @pytest.fixture(scope="session")
-def demo(forks, tmp_path_factory, worker_id):
-    """A folder in which `knowwhen demo --json` was run, in runs/demo, and what that printed: once for all workers."""
+def once(tmp_path_factory, worker_id):
+    """A function to a folder that the first worker to need it makes for all of them."""
     base = tmp_path_factory.getbasetemp()
-    folder = (base if worker_id == "master" else base.parent) / "demo"
-    printed = folder / "printed.json"
-    with folder.with_name("demo.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not printed.exists():
-            folder.mkdir(exist_ok=True)
-            done = forks.run("demo", "--json", cwd=folder)
-            assert done.code == 0, done.err
-            printed.write_text(done.out, encoding="utf-8")
-    return folder, json.loads(printed.read_text(encoding="utf-8"))
+    shared = base if worker_id == "master" else base.parent
+
+    def folder(name: str, make: Callable[[Path], None]) -> Path:
+        with (shared / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (shared / f"{name}.made").exists():
+                make(shared / name)
+                (shared / f"{name}.made").touch()
+        return shared / name
+
+    return folder
+
+
+@pytest.fixture(scope="session")
+def demo(forks, once):
+    """A folder in which `knowwhen demo --json` was run, in runs/demo, and what that printed."""
+
+    def make(folder):
+        folder.mkdir()
+        done = forks.run("demo", "--json", cwd=folder)
+        assert done.code == 0, done.err
+        (folder / "printed.json").write_text(done.out, encoding="utf-8")
+
+    folder = once("demo", make)
+    return folder, json.loads((folder / "printed.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture
