@@ -3,14 +3,19 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test check bench faults fuzz docs site wheel clean
+.PHONY: demo test browser check bench faults fuzz docs site wheel clean
 
 demo: $(READY)
 	rm -rf runs/demo
 	$(BIN)/knowwhen demo --run runs/demo
 
-test: $(READY)
+test: $(READY) browser
 	$(BIN)/pytest
+
+# The page is tested in a real browser: Debian's, installed where we may; without one those tests are skipped, and say so.
+browser:
+	@command -v chromium >/dev/null || { apt-get -q update && apt-get -qy install --no-install-recommends chromium; } >/dev/null 2>&1 \
+		|| echo "no Chromium, and none could be installed: tests of the page are skipped"
 
 check: $(READY)
 	$(BIN)/ruff check .

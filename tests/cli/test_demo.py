@@ -1,8 +1,13 @@
 """`knowwhen demo`, run as a user runs it: its answers are right, and its figure is there."""
 
+import json
 import re
 import shlex
 import shutil
+import signal
+import subprocess
+import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -56,7 +61,7 @@ def test_what_is_typed_next_works(done, knowwhen):
     folder, _, shown = done
     typed = [shlex.split(line) for line in shown.splitlines() if line.startswith(("$ knowwhen", "  knowwhen"))]
     commands = [words[words.index("knowwhen") + 1 :] for words in typed]
-    assert len(commands) == 14
+    assert len(commands) == 15 and commands[-1] == ["serve", "runs/demo"]
     for words in commands:
         if words[0] in ("ask", "plot", "when", "holds"):
             assert knowwhen(*words, cwd=folder).returncode == 0, words
@@ -86,6 +91,23 @@ def test_a_page_shows_what_the_demo_and_its_model_print(done, knowwhen, page, co
             found = knowwhen(*shlex.split(command)[2:], cwd=done[0])
             printed[command] = found.stdout + found.stderr
         assert [line for line in words(lines) if line not in words(printed.get(command, ""))] == [], command
+
+
+@pytest.mark.slow
+def test_it_can_be_opened_in_a_browser(done):
+    folder, _, _ = done
+    words = [sys.executable, "-m", "knowwhen", "demo", "--serve", "--port", "0", "--json"]
+    began = subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        assert json.loads(began.stdout.readline())["run"] == "runs/demo"
+        url = json.loads(began.stdout.readline())["url"]
+        with urllib.request.urlopen(url, timeout=20) as page:
+            assert b"<title>knowwhen</title>" in page.read()
+        began.send_signal(signal.SIGINT)
+        assert began.wait(20) == 0
+    finally:
+        began.kill()
+        began.communicate()
 
 
 def test_a_folder_with_other_things_in_it_is_left_alone(knowwhen, tmp_path):

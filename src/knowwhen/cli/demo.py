@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from knowwhen.cli.output import Json
+from knowwhen.cli.serve import DEFAULT_PORT, need_extra, serve
 from knowwhen.cli.train import TrainingBar
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ FIGURE = ("France", "has president", "1980..2020", "french-presidents.svg")
 
 def demo(
     run: Annotated[Path, typer.Option("--run", help="The folder for the run and the figure.")] = Path("runs/demo"),
+    then_serve: Annotated[bool, typer.Option("--serve", help="Then open it to a browser, until Ctrl-C.")] = False,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="For --serve; 0 takes any.")] = DEFAULT_PORT,
     as_json: Json = False,
 ) -> None:
     """Train on who governed what, evaluate, answer six questions and draw the presidents of France, in a minute.
@@ -47,6 +50,8 @@ def demo(
 
     say = keep_quiet if as_json else print_step
     new_figure()  # complains of a missing extra before the work, not after it
+    if then_serve:
+        need_extra()
     data = load("leaders")
     say(describe(data))
     say(command("train", "leaders", "--recipe", "leaders", "--run", run))
@@ -71,7 +76,9 @@ def demo(
         values = {"run": str(run), "seconds": seconds, "test": metrics.to_dict(), "out": str(run / name)}
         values |= {"answers": [one.to_dict() for one in answers]}
         values |= {"when": dated.to_dict(), "holds": still.to_dict()}
-        print(json.dumps(values, ensure_ascii=False))
+        print(json.dumps(values, ensure_ascii=False), flush=True)
+    if then_serve:
+        serve([run], port=port, as_json=as_json)
 
 
 def keep_quiet(*lines: str) -> None:
@@ -115,5 +122,9 @@ def next_steps(run: Path) -> str:
             "  " + command("evaluate", run, "--time-questions")[2:],
             "  " + command("plot", run, "timestamps", "--out", "timestamps.png")[2:],
             "  " + command("data", "info", "your.csv")[2:] + "    (your own facts: see README.md)",
+            "",
+            f"Or open it in a browser, at http://127.0.0.1:{DEFAULT_PORT}/:",
+            "",
+            "  " + command("serve", run)[2:],
         ]
     )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 KEY_VARIABLE = "KNOWWHEN_KEY"
 SHORTEST_KEY = 16
+DEFAULT_PORT = 8020
 KeyFile = Annotated[
     Path | None,
     typer.Option("--key-file", help=f"A file with the key that clients must send; else ${KEY_VARIABLE}, if set."),
@@ -32,7 +33,7 @@ def serve(
     host: Annotated[
         str, typer.Option("--host", help="The address to listen at; all but loopback need a key.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any that is free.")] = 8020,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any that is free.")] = DEFAULT_PORT,
     writable: Annotated[bool, typer.Option("--writable", help="Take facts, as `knowwhen add` does.")] = False,
     key_file: KeyFile = None,
     allow_host: Annotated[
@@ -51,11 +52,9 @@ def serve(
 
     Example: knowwhen serve runs/leaders
     """
-    try:
-        from knowwhen.serve.app import create_app
-        from knowwhen.serve.server import address, bind, make_rules, serve_on
-    except ModuleNotFoundError as error:
-        raise MissingExtra("serving", "serve") from error
+    need_extra()
+    from knowwhen.serve.app import create_app
+    from knowwhen.serve.server import address, bind, make_rules, serve_on
     from knowwhen.serve.service import Service
     from knowwhen.serve.settings import read_settings
 
@@ -70,6 +69,15 @@ def serve(
         print(f"{', '.join(models)} at {address(listening)}", flush=True)
         say("Ctrl-C stops it")
     serve_on(app, listening, settings)
+
+
+def need_extra() -> None:
+    """Says what to install where the packages that serve are missing."""
+    try:
+        import knowwhen.serve.app
+        import knowwhen.serve.server  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise MissingExtra("serving", "serve") from error
 
 
 def read_key(path: Path | None) -> str | None:

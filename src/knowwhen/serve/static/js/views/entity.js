@@ -1,0 +1,156 @@
+// Entity: all that is known of one thing on a timeline, what may be missing, and its neighbours.
+
+import { entityPath, get, isOutdated, latest } from "../api.js";
+import { address, chosenRun, go, remember } from "../address.js";
+import { h, fill, named, say, visible } from "../dom.js";
+import { date, number, percent, plural, span } from "../format.js";
+import { nameField } from "../parts/namefield.js";
+import { inferAt, inferFacts, LEAST } from "../parts/inferred.js";
+import { direction, timeline } from "../parts/timeline.js";
+import { lanesOf, timesOf } from "../parts/lanes.js";
+import { entityLink } from "../parts/links.js";
+import { empty, loading, problem } from "../parts/states.js";
+import { timeField } from "../parts/timefield.js";
+
+const FACTS = 3000;
+const LANES = 14;
+
+export function entity(main, { info, parameters }) {
+  const key = parameters.get("key") ?? "";
+  const field = nameField({ label: "Entity", kind: "entity", value: key, placeholder: "a name", changed: () => field.value && go(address("entity", { key: field.value })) });
+  const results = h("div", { class: "results" });
+  fill(main,
+    h("form", { class: "sentence small", onsubmit: (event) => { event.preventDefault(); if (field.value) go(address("entity", { key: field.value })); } },
+      h("div", { class: "fields" }, field.element, h("button", { class: "primary" }, "Show"))),
+    results);
+  if (key) show(results, key, info, parameters, field);
+  else start(results);
+}
+
+async function start(results) {
+  fill(results, loading("Looking up names"));
+  const { names } = await get("/api/names", { limit: 18, run: chosenRun() }).catch(() => ({ names: [] }));
+  fill(results, h("h1", { class: "unseen" }, "Look something up"), empty("Look something up",
+    h("p", {}, "Type a name above, or begin with one of those that most facts are about."),
+    h("ul", { class: "cloud" }, names.map((name) => h("li", {}, entityLink(name.name, name.key), h("small", {}, number(name.facts)))))));
+}
+
+async function show(results, key, info, parameters, field) {
+  const waiting = setTimeout(() => fill(results, loading("Gathering facts", 6)), 120);
+  let found;
+  try {
+    found = await get(entityPath(key), { limit: Math.min(FACTS, info.limits.max_facts), run: chosenRun() });
+  } catch (error) {
+    return fill(results, h("h1", { class: "unseen" }, "Not found"), problem(error, { choose: (name) => go(address("entity", { key: name })) }));
+  } finally {
+    clearTimeout(waiting);
+  }
+  document.title = `${visible(found.name)} · knowwhen`;
+  const lanes = lanesOf(found.facts);
+  const drawn = parameters.get("lanes") === "all" ? lanes : lanes.slice(0, LANES);
+  const times = timesOf(found.facts, info.times);
+  const lines = timeline(drawn, times, info.data);
+  const state = { inferred: null, threshold: Number(parameters.get("threshold")) || 0.5 };
+  const asOf = h("section", { class: "asof", "aria-live": "polite" });
+  const only = latest();
+
+  const keep = (push = false) => remember("entity", { key, time: time.value, threshold: state.threshold === 0.5 ? "" : state.threshold, lanes: parameters.get("lanes") }, { push });
+  const redraw = () => lines.show({ ...state, cursor: time.value || null });
+  const time = timeField({ times: info.times, value: parameters.get("time") ?? "", label: "As of", modes: ["date", "any"],
+    changed: () => { keep(); redraw(); showAsOf(); } });
+
+  const shown = h("output", {}, percent(state.threshold));
+  const threshold = h("input", { type: "range", min: LEAST, max: 1, step: 0.01, value: state.threshold, id: "threshold", oninput: () => {
+    state.threshold = Number(threshold.value);
+    threshold.setAttribute("aria-valuetext", percent(state.threshold));
+    shown.textContent = percent(state.threshold);
+    keep();
+    redraw();
+    drawAsOf();
+  } });
+  let then = null; // what holds at the chosen date: lanes of known facts, and inferred ones by lane
+
+  async function showAsOf() {
+    const at = time.value;
+    if (!at) return fill(asOf);
+    try {
+      const [held, guessed] = await only((signal) => Promise.all([
+        get(entityPath(found.key), { time: at, limit: Math.min(FACTS, info.limits.max_facts), run: chosenRun() }, signal),
+        inferAt(found.key, drawn, at, signal),
+      ]));
+      then = { known: new Map(lanesOf(held.facts).map((lane) => [lane.id, lane.dated])), guessed };
+      drawAsOf();
+    } catch (error) {
+      if (!isOutdated(error)) fill(asOf, problem(error));
+    }
+  }
+
+  function drawAsOf() {
+    if (!time.value || !then) return;
+    const rows = drawn.map((lane) => ({ lane, known: then.known.get(lane.id) ?? [],
+      inferred: (lane.dated.length ? then.guessed.get(lane.id) ?? [] : []).filter((one) => one.probability >= state.threshold) }))
+      .filter((row) => row.known.length || row.inferred.length);
+    fill(asOf, h("h2", {}, `As of ${date(time.value)}`),
+      rows.length ? h("dl", { class: "facts" }, rows.map(({ lane, known, inferred }) => [
+        h("dt", {}, direction(lane) && h("small", {}, `${direction(lane)} `), named(lane.predicate)),
+        h("dd", {}, known.map((fact) => h("span", { class: "chip known" }, entityLink(fact.other, fact.other_key), h("small", {}, span([fact.begin, fact.end])))),
+          inferred.map((one) => h("span", { class: "chip inferred" }, entityLink(one.other, one.other_key), h("small", {}, `inferred, ${percent(one.probability)}`)))),
+      ])) : h("p", { class: "note" }, "No dated fact holds then, and none is probable enough."));
+  }
+
+  fill(results,
+    h("header", { class: "entityhead" },
+      h("div", {}, h("h1", {}, named(found.name)), found.key !== found.name && h("p", { class: "key" }, visible(found.key)),
+        h("p", { class: "note" }, plural(found.total, "known fact"), found.total > found.facts.length ? `, of which ${number(found.facts.length)} are shown` : "", ".")),
+      h("div", { class: "controls" },
+        h("div", { class: "fields" }, time.element), time.panel,
+        h("div", { class: "line" }, h("label", { for: "threshold" }, "Show inferred facts from"), threshold, shown))),
+    h("p", { class: "key-line", "aria-hidden": "true" }, h("span", { class: "sample known" }), "known", h("span", { class: "sample known open-right" }), "no end known",
+      h("span", { class: "sample inferred" }), "inferred, asked at dates along the axis"),
+    found.facts.length ? lines.element : empty("No facts", h("p", {}, "The data names it, but says nothing about it.")),
+    lanes.length > drawn.length && h("p", {}, h("a", { class: "quiet button", href: address("entity", { key, time: time.value, lanes: "all" }) }, `${plural(lanes.length - drawn.length, "more lane")}`)),
+    asOf, neighbours(found), factTable(found));
+  say(`${visible(found.name)}, ${plural(found.total, "known fact")}`);
+  redraw();
+  showAsOf();
+  try {
+    state.inferred = await inferFacts(found.key, drawn, times);
+    redraw();
+  } catch (error) {
+    results.append(h("p", { class: "note" }, `Inferred facts are not shown: ${error.message}`));
+  }
+}
+
+/** Those it shares most facts with, and those that the model holds for similar. */
+function neighbours(found) {
+  const counts = new Map();
+  for (const fact of found.facts) {
+    const one = counts.get(fact.other_key) ?? { name: fact.other, key: fact.other_key, count: 0 };
+    counts.set(fact.other_key, { ...one, count: one.count + 1 });
+  }
+  const near = [...counts.values()].filter((one) => one.key !== found.key).sort((a, b) => b.count - a.count).slice(0, 10);
+  const alike = h("ul", { class: "cloud" });
+  get("/api/similar", { entity: found.key, top: 10, run: chosenRun() })
+    .then(({ neighbours: all }) => fill(alike, all.map((one) => h("li", {}, entityLink(one.name, one.key), h("small", {}, one.similarity.toFixed(2))))))
+    .catch((error) => fill(alike, h("li", { class: "note" }, visible(error.message))));
+  return h("section", { class: "neighbours" }, h("h2", {}, "Neighbours"), h("div", { class: "columns" },
+    h("div", {}, h("h3", {}, "Most facts together"), h("ul", { class: "cloud" }, near.map((one) => h("li", {}, entityLink(one.name, one.key), h("small", {}, number(one.count)))))),
+    h("div", {}, h("h3", {}, "Similar to the model", h("small", {}, "cosine of their embeddings")), alike)));
+}
+
+function factTable(found) {
+  const row = (fact) => {
+    const me = named(found.name);
+    const it = entityLink(fact.other, fact.other_key);
+    const [s, o] = fact.side === "subject" ? [found.key, fact.other_key] : [fact.other_key, found.key];
+    return h("tr", {}, h("td", {}, fact.side === "subject" ? me : it), h("td", {}, named(fact.predicate)), h("td", {}, fact.side === "subject" ? it : me),
+      h("td", {}, h("a", { href: address("when", { subject: s, predicate: fact.predicate_key, object: o }) }, span([fact.begin, fact.end]))));
+  };
+  const body = h("tbody", {});
+  const details = h("details", { class: "all", ontoggle: () => details.open && !body.hasChildNodes() && fill(body, found.facts.slice(0, 500).map(row)) },
+    h("summary", {}, "All facts as a table"),
+    h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "All facts" }, h("table", {},
+      h("thead", {}, h("tr", {}, ["Subject", "Predicate", "Object", "Time"].map((text) => h("th", { scope: "col" }, text)))), body)),
+    found.facts.length > 500 && h("p", { class: "note" }, "The first 500."));
+  return details;
+}
