@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,7 @@ from knowwhen import checksums
 from knowwhen.dating import TimeHead, believed, measure_holding
 from knowwhen.distributed.processes import first_then_all
 from knowwhen.distributed.shard import current, is_first
-from knowwhen.errors import BadRequest, RunError
+from knowwhen.errors import BadRequest, KnowwhenError, RunError
 from knowwhen.evaluation import (
     Calibration,
     CalibrationReport,
@@ -215,15 +215,16 @@ class TrainedModel:
 
     @overload
     def ask(
-        self, subject: pl.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]], **options: Any
-    ) -> list[Answers | TimeAnswers]: ...
+        self, subject: Any, *, errors: Literal["raise", "return"] = "raise", **options: Any
+    ) -> list[Answers | TimeAnswers | KnowwhenError]: ...
 
     def ask(
         self, subject: Any, predicate: Any = None, object: Any = None, time: Any = None, **options: Any
-    ) -> Answers | TimeAnswers | list[Answers | TimeAnswers]:
+    ) -> Answers | TimeAnswers | list[Answers | TimeAnswers | KnowwhenError]:
         """The answers to a question with "?" in one place, or to each of a frame or list of questions, in order.
 
-        Options are those of `knowwhen.query.ask`: top, novel, candidates, min_probability, explain.
+        Options are those of `knowwhen.query.ask`: top, novel, candidates, min_probability, explain. Frames are those of
+        polars, pandas or pyarrow; with `errors="return"` a question that cannot be answered has its error in its place.
         """
         options = {"calibration": self.calibration, "times": self.times, **options}
         if isinstance(subject, str):

@@ -207,3 +207,31 @@ def test_mistakes_in_an_export_are_one_line(knowwhen, run, tmp_path, arguments, 
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith(message)
     assert done.stderr.count("\n") == 1
+
+
+def test_errors_are_json_for_programs(knowwhen, run):
+    done = knowwhen("ask", run, "Frnce", "has president", "_", "2012", "--json")
+    error = json.loads(done.stderr)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert (error["error"], error["name"], error["suggestions"]) == ("UnknownName", "Frnce", ["France"])
+
+
+def test_a_batch_of_bad_rows_alone_exits_1_and_never_overwrites_its_input(knowwhen, run, tmp_path):
+    questions = tmp_path / "q.csv"
+    questions.write_text("subject,predicate,object,time\nNowhere at all,has president,?,2012\n")
+    done = knowwhen("ask", run, "--batch", questions, "--out", tmp_path / "a.csv")
+    assert done.returncode == 1 and "none of the 1 questions could be answered" in done.stderr
+    done = knowwhen("ask", run, "--batch", questions, "--out", questions)
+    assert done.returncode == 1 and "the file of questions itself; name another" in done.stderr
+    assert questions.read_text().startswith("subject,")
+
+
+def test_names_lists_and_searches(knowwhen, run):
+    listed = json.loads(knowwhen("names", run, "--top", 3, "--json").stdout)
+    assert [row["kind"] for row in listed] == ["entity"] * 3 + ["predicate"] * 3
+    assert listed[0]["facts"] >= listed[1]["facts"] >= listed[2]["facts"] > 0
+    found = knowwhen("names", run, "mitterand", "--kind", "entity").stdout
+    assert found.splitlines()[0].split() == ["name", "kind", "facts"] and "François Mitterrand" in found
+    nothing = knowwhen("names", run, "xyzzyxyzzy")
+    assert nothing.returncode == 1 and "no name begins with 'xyzzyxyzzy'" in nothing.stderr
+    assert "expected entity or predicate" in knowwhen("names", run, "--kind", "thing").stderr

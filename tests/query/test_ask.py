@@ -3,7 +3,9 @@
 import json
 
 import numpy as np
+import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import torch
 from numpy.testing import assert_allclose
@@ -119,7 +121,12 @@ def test_chunks_of_any_size_give_the_same(world, monkeypatch):
         QUESTIONS,
         [dict(zip(("subject", "predicate", "object", "time"), row, strict=True)) for row in QUESTIONS],
         pl.DataFrame(QUESTIONS, schema=["subject", "predicate", "object", "time"], orient="row"),
+        pd.DataFrame(QUESTIONS, columns=["subject", "predicate", "object", "time"]),
+        pa.Table.from_pylist(
+            [dict(zip(["subject", "predicate", "object", "time"], row, strict=True)) for row in QUESTIONS]
+        ),
     ],
+    ids=["tuples", "dictionaries", "polars", "pandas", "pyarrow"],
 )
 def test_a_batch_equals_one_by_one(world, rows):
     model, data = world.model(), world.dataset()
@@ -129,6 +136,32 @@ def test_a_batch_equals_one_by_one(world, rows):
         for one, other in zip(found.to_dicts(), alone.to_dicts(), strict=True):
             assert one == pytest.approx(other) if question[3] == "?" else one["key"] == other["key"]
             assert one["probability"] == pytest.approx(other["probability"])
+
+
+def test_errors_of_a_batch_are_returned_in_their_place(world):
+    model, data = world.model(), world.dataset()
+    rows = [QUESTIONS[0], ("Adda", "leads", "?", "2001"), ("Ada", "leads", "?", "1990"), QUESTIONS[5]]
+    found = ask_batch(model, data, rows, errors="return", top=3)
+    assert [type(one).__name__ for one in found] == ["Answers", "UnknownName", "TimeOutside", "TimeAnswers"]
+    assert found[1].to_dict() == {
+        "error": "UnknownName",
+        "message": "no entity 'Adda'; did you mean 'Ada'?",
+        "kind": "entity",
+        "name": "Adda",
+        "suggestions": ["Ada"],
+    }
+    with pytest.raises(UnknownName, match="Adda"):
+        ask_batch(model, data, rows)
+    with pytest.raises(BadRequest, match="errors is 'ignore'; expected 'raise' or 'return'"):
+        ask_batch(model, data, rows, errors="ignore")
+
+
+def test_answers_are_frames_of_polars_and_pandas(world):
+    for question in (QUESTIONS[0], QUESTIONS[5]):
+        found = ask(world.model(), world.dataset(), *question)
+        frame = found.to_pandas()
+        assert list(frame.columns) == found.to_polars().columns and len(frame) == len(found.to_polars())
+        assert frame["probability"].tolist() == found.to_polars()["probability"].to_list()
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from contextlib import nullcontext
 from itertools import zip_longest
 from pathlib import Path
@@ -19,7 +19,7 @@ from knowwhen.facts.frames import WRITERS, check_regular, read_parquet, reading,
 from knowwhen.files import check_target, write_whole, writing
 
 if TYPE_CHECKING:
-    from knowwhen.query import Answers, Question, TimeAnswers
+    from knowwhen.query import Answers, TimeAnswers
     from knowwhen.trained import TrainedModel
 
 AT_ONCE = 1000  # questions
@@ -82,6 +82,8 @@ def answer_file(
     as_json: bool,
 ) -> None:
     """Writes the answers to a file of questions."""
+    if target.path.exists() and target.path.samefile(questions):
+        raise BadRequest(f"--out is {target.path}, the file of questions itself; name another")
     from knowwhen.query.ask import question_rows
 
     rows = [tuple(None if part is None else str(part) for part in row) for row in question_rows(read_table(questions))]
@@ -128,6 +130,8 @@ def answer_questions(
         target.write(table)
     bad = _tell_bad(table, source, target.path)
     show({"questions": len(rows), "answered": len(rows) - bad, "bad": bad, "out": str(target.path)}, as_json)
+    if rows and bad == len(rows):
+        raise BadRequest(f"none of the {len(rows)} questions could be answered; {target.path} says why")
 
 
 def _tell_bad(table: pl.DataFrame, source: str, out: Path) -> int:
@@ -142,23 +146,9 @@ def _tell_bad(table: pl.DataFrame, source: str, out: Path) -> int:
 
 def _answer(
     trained: TrainedModel, rows: list[tuple[Any, ...]], candidates: list[str] | str | None, options: dict[str, Any]
-) -> Iterator[Answers | TimeAnswers | KnowwhenError]:
+) -> Sequence[Answers | TimeAnswers | KnowwhenError]:
     """The answers to each row, or what is wrong with it."""
-    from knowwhen.query import answer, read_question
-    from knowwhen.query.ask import check_answerable
-
-    read: list[Question | KnowwhenError] = []
-    for row in rows:
-        try:
-            question = read_question(trained.dataset, *row, candidates=candidates)
-            check_answerable(trained.model, trained.dataset, question, novel=options.get("novel", False))
-            read.append(question)
-        except KnowwhenError as error:
-            read.append(error)
-    good = [one for one in read if not isinstance(one, KnowwhenError)]
-    found = iter(answer(trained.model, trained.dataset, good, calibration=trained.calibration, **options))
-    for one in read:
-        yield one if isinstance(one, KnowwhenError) else next(found)
+    return trained.ask(rows, candidates=candidates, errors="return", **options)
 
 
 def _rows(line: int, question: tuple[Any, ...], found: Answers | TimeAnswers | KnowwhenError) -> list[dict[str, Any]]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import sys
 import traceback
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
@@ -21,6 +23,7 @@ from knowwhen.cli import (
     fill,
     holds,
     mcp,
+    names,
     plot,
     reproduce,
     serve,
@@ -49,6 +52,7 @@ app.command()(ask.ask)
 app.command()(when.when)
 app.command()(holds.holds)
 app.command()(fill.fill)
+app.command()(names.names)
 app.command()(add.add)
 app.command()(plot.plot)
 app.command()(export.export)
@@ -109,7 +113,7 @@ def run(arguments: list[str]) -> int | str | None:
         return _without_output(error)
     except KnowwhenError as error:
         who = "" if isinstance(error, Interrupted) else named()
-        return _say(who + str(error), 130 if isinstance(error, Interrupted) else 1)
+        return _say(who + str(error), 130 if isinstance(error, Interrupted) else 1, error.to_dict())
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         return _say(f"{named()}cannot read or write {where}{error.strerror or error}", 1)
@@ -139,10 +143,14 @@ def _our_fault(arguments: list[str], error: BaseException) -> str:
     )
 
 
-def _say(text: str, code: int) -> int:
+def _say(text: str, code: int, details: Mapping[str, object] | None = None) -> int:
+    """An error on stderr; for programs, which asked for --json, as one JSON object in one line."""
     if "--debug" in sys.argv[1:]:
         traceback.print_exc()
-    print(f"knowwhen: {visible_lines(text)}", file=sys.stderr)
+    if "--json" in sys.argv[1:]:
+        print(json.dumps({"error": "Unforeseen", "message": text, **(details or {})}), file=sys.stderr)
+    else:
+        print(f"knowwhen: {visible_lines(text)}", file=sys.stderr)
     return code
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from knowwhen.drawable import Drawable
 from knowwhen.evaluation.questions import Floats, Slot
 from knowwhen.query.explain import Explanation, FactShare, NamedFact
+from knowwhen.query.tabular import Tabular
 from knowwhen.text import table, visible
 
 Span = tuple[str | None, str | None]
@@ -52,7 +53,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Answers(Drawable, Sequence[Answer]):
+class Answers(Drawable, Tabular, Sequence[Answer]):
     """The best answers to a question, best first."""
 
     question: str
@@ -154,7 +155,7 @@ class TimeSpan:
 
 
 @dataclass(frozen=True, eq=False)
-class TimeAnswers(Drawable, Sequence[TimeSpan]):
+class TimeAnswers(Drawable, Tabular, Sequence[TimeSpan]):
     """When a fact holds: the curve over the whole time axis, the best spans of it, and the spans that are known."""
 
     question: str

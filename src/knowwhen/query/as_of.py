@@ -17,6 +17,7 @@ from knowwhen.query.answers import UNCALIBRATED, Span, share, span_text
 from knowwhen.query.ask import answer, known_answers
 from knowwhen.query.holds import COLUMNS, Basis, holds_batch, moment_ids
 from knowwhen.query.questions import UNKNOWN, Question, read_question
+from knowwhen.query.tabular import Tabular
 from knowwhen.query.when import check_head
 from knowwhen.text import table, visible
 
@@ -36,7 +37,7 @@ class AsOfAnswer:
 
 
 @dataclass(frozen=True)
-class AsOf(Sequence[AsOfAnswer]):
+class AsOf(Tabular, Sequence[AsOfAnswer]):
     """What holds as of a date, most probable first. Several may hold at once: probabilities do not add up to 1."""
 
     question: str

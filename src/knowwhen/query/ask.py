@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
-import polars as pl
 
 from knowwhen import chunks
 from knowwhen.dating import TimeHead
-from knowwhen.errors import BadRequest
+from knowwhen.errors import BadRequest, KnowwhenError
 from knowwhen.evaluation.calibration import Calibration, temperature_of
 from knowwhen.evaluation.probabilities import time_curves
 from knowwhen.evaluation.questions import SLOTS, Floats, Slot
 from knowwhen.evaluation.spans import SPAN_SHARE, best_spans
 from knowwhen.facts.dataset import Dataset
+from knowwhen.facts.formats.memory import frame_from, is_frame
 from knowwhen.facts.table import Facts, Ints, span_labels
 from knowwhen.models import TemporalModel
 from knowwhen.query.answers import Answer, Answers, Span, TimeAnswers, TimeSpan
@@ -58,23 +58,40 @@ def ask(
 def ask_batch(
     model: TemporalModel,
     dataset: Dataset,
-    rows: pl.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]],
+    rows: Any,
     *,
     candidates: Sequence[str] | str | None = None,
+    errors: Literal["raise", "return"] = "raise",
     **options: Any,
-) -> list[Found]:
-    """The answers to many questions in their order: a frame, or rows of subject, predicate, object and time."""
-    questions = [read_question(dataset, *row, candidates=candidates) for row in question_rows(rows)]
-    return answer(model, dataset, questions, **options)
+) -> list[Any]:
+    """The answers to many questions in their order: a frame, or rows of subject, predicate, object and time.
+
+    With `errors="return"`, a question that cannot be answered has its error in place of answers.
+    """
+    if errors not in ("raise", "return"):
+        raise BadRequest(f"errors is {errors!r}; expected 'raise' or 'return'")
+    found: list[Any] = []
+    for row in question_rows(rows):
+        try:
+            question = read_question(dataset, *row, candidates=candidates)
+            check_answerable(model, dataset, question, novel=options.get("novel", False))
+            found.append(question)
+        except KnowwhenError as error:
+            if errors == "raise":
+                raise
+            found.append(error)
+    answers = iter(answer(model, dataset, [one for one in found if isinstance(one, Question)], **options))
+    return [next(answers) if isinstance(one, Question) else one for one in found]
 
 
-def question_rows(rows: pl.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]]) -> list[tuple[Any, ...]]:
-    """Subject, predicate, object and, where there is one, time of each row."""
-    if isinstance(rows, pl.DataFrame):
-        missing = [column for column in COLUMNS[:3] if column not in rows.columns]
+def question_rows(rows: Any) -> list[tuple[Any, ...]]:
+    """Subject, predicate, object and, where there is one, time of each row of a frame or list."""
+    if is_frame(rows):
+        table = frame_from(rows)
+        missing = [column for column in COLUMNS[:3] if column not in table.columns]
         if missing:
             raise BadRequest(f"no column {missing[0]!r} in the questions; expected {', '.join(COLUMNS)}")
-        rows = rows.iter_rows(named=True)
+        rows = table.iter_rows(named=True)
     found = [tuple(row.get(name) for name in COLUMNS) if isinstance(row, Mapping) else tuple(row) for row in rows]
     for row in found:
         if len(row) not in (3, 4):

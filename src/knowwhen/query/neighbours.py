@@ -18,6 +18,7 @@ from knowwhen.facts.dataset import Dataset
 from knowwhen.files import write_whole
 from knowwhen.models import TemporalModel
 from knowwhen.models.tables import Axis, tables_of
+from knowwhen.query.tabular import Tabular
 from knowwhen.text import table
 
 Kind = Literal["entities", "predicates", "timestamps"]
@@ -32,7 +33,7 @@ class Neighbour:
 
 
 @dataclass(frozen=True)
-class Neighbours(Sequence[Neighbour]):
+class Neighbours(Tabular, Sequence[Neighbour]):
     """What lies nearest to something in the embedding, nearest first."""
 
     of: str
