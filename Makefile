@@ -61,5 +61,5 @@ clean:
 $(READY): pyproject.toml constraints.txt
 	test -d .venv || $(PYTHON) -m venv .venv
 	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt torch
-	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[docs,excel,mcp,plot,serve,wikidata,dev]'
+	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[docs,excel,mcp,plot,rdf,serve,wikidata,dev]'
 	touch $@

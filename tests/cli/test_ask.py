@@ -196,7 +196,7 @@ def test_mistakes_are_one_line(knowwhen, run, tmp_path, arguments, message):
     ("arguments", "message"),
     [
         ([], "knowwhen: name a file to write: --out entities.parquet"),
-        (["--what", "weights", "--out", "x.npz"], "knowwhen: --what is 'weights'; expected embeddings or answers"),
+        (["--what", "weights", "--out", "x.npz"], "knowwhen: --what is 'weights'; expected embeddings, answers"),
         (["--of", "days", "--out", "x.npz"], "knowwhen: no embeddings of 'days'; expected entities, predicates"),
         (["--what", "answers", "--of", "dev", "--out", "x.csv"], "knowwhen: no split 'dev'; there are train, valid"),
         (["--what", "answers", "--of", "test", "--out", "x.npz"], "knowwhen: cannot write 'x.npz'; expected a name"),
@@ -213,7 +213,7 @@ def test_errors_are_json_for_programs(knowwhen, run):
     done = knowwhen("ask", run, "Frnce", "has president", "_", "2012", "--json")
     error = json.loads(done.stderr)
     assert (done.returncode, done.stdout) == (1, "")
-    assert (error["error"], error["name"], error["suggestions"]) == ("UnknownName", "Frnce", ["France"])
+    assert (error["error"], error["name"], error["suggestions"][0]) == ("UnknownName", "Frnce", "France")
 
 
 def test_a_batch_of_bad_rows_alone_exits_1_and_never_overwrites_its_input(knowwhen, run, tmp_path):
@@ -235,3 +235,15 @@ def test_names_lists_and_searches(knowwhen, run):
     nothing = knowwhen("names", run, "xyzzyxyzzy")
     assert nothing.returncode == 1 and "no name begins with 'xyzzyxyzzy'" in nothing.stderr
     assert "expected entity or predicate" in knowwhen("names", run, "--kind", "thing").stderr
+
+
+@pytest.mark.parametrize("name", ["facts.ttl", "facts.tsv", "facts.parquet"])
+def test_facts_are_exported_and_read_back(knowwhen, run, tmp_path, name):
+    done = knowwhen("export", run, "--what", "facts", "--out", tmp_path / name, "--json")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    info = json.loads(knowwhen("data", "info", tmp_path / name, "--json").stdout)
+    assert report["facts"] == info["train"] + info["valid"] + info["test"] == 4511
+    assert (info["entities"], info["half_open"], info["static"]) == (1487, 664, 2451)
+    failed = knowwhen("export", run, "--what", "facts", "--out", tmp_path / "facts.doc")
+    assert failed.returncode == 1 and "name one with --format: csv, jsonl, parquet, ttl, kgtk" in failed.stderr

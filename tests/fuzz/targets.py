@@ -5,12 +5,16 @@ A target that answers questions also compares: a damaged run is refused, or answ
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import io
 import json
+import lzma
 import mmap
 import os
 import random
 import shutil
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +26,8 @@ import knowwhen as kw
 from knowwhen.cli.ask import read_candidates
 from knowwhen.cli.batch import _answer, read_table
 from knowwhen.facts.dates import parse_period
+from knowwhen.facts.diagnosis import Diagnosis
+from knowwhen.facts.exporting import export_bytes
 from knowwhen.query.ask import question_rows
 from knowwhen.reproduction import results
 from knowwhen.training.beginning import check_fits
@@ -31,10 +37,20 @@ from knowwhen.wikidata.classes import read_classes
 from knowwhen.wikidata.lines import Parser
 from knowwhen.wikidata.parts import Manifest, Part, check_complete
 from knowwhen.wikidata.workers import extract_lines
+from tests.facts.formats.test_untidy_tables import workbook
 from tests.faults.scenarios import SET, make_world
 from tests.fuzz.mutations import damaged, flipped
 
 Case = Callable[[Path, Path, random.Random], None]  # seeds, an empty folder, chance
+DATES = """s,p,o,begin,end
+a,b,c,13.05.2001,31.12.9999
+a,b,d,8 May 2003,2004-2006
+a,b,e,2001-02-03T04:05:06+01:00,since 2009
+a,b,f,1394582400,1394582400000
+"""
+XML = """<?xml version="1.0"?><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://e/">
+<rdf:Statement><rdf:subject rdf:resource="http://e/a"/><rdf:predicate rdf:resource="http://e/p"/>
+<rdf:object rdf:resource="http://e/b"/><begin>2001</begin><end>2006</end></rdf:Statement></rdf:RDF>"""
 QUESTIONS = (("e1", "p1", "?", "1999"), ("e2", "?", "e3", "1998"), ("e1", "p1", "e7", "?"))
 
 
@@ -55,6 +71,24 @@ def make_seeds(folder: Path) -> None:
     (tables / "facts.csv.zst").write_bytes(zstandard.compress(text))
     frame.write_ndjson(tables / "facts.jsonl")
     frame.write_parquet(tables / "facts.parquet")
+    (tables / "semicolons.csv").write_bytes(b"sep=;\n" + text.replace(b",", b";"))
+    (tables / "dates.csv").write_text(DATES)
+    (tables / "utf16.csv").write_bytes(text.decode().encode("utf-16"))
+    (tables / "facts.csv.bz2").write_bytes(bz2.compress(text))
+    (tables / "facts.csv.xz").write_bytes(lzma.compress(text))
+    with zipfile.ZipFile(tables / "facts.zip", "w") as packed:
+        packed.writestr("facts.csv", text)
+    (tables / "facts.xlsx").write_bytes(workbook())
+    (tables / "facts.json").write_text(json.dumps(frame.to_dicts()))
+    (tables / "nested.jsonl").write_text('{"subject": {"id": "a"}, "p": "b", "o": "c", "time": [1999]}\n' * 5)
+    named = kw.load(tables / "facts.csv")
+    for format, name in (("ttl", "facts.ttl"), ("kgtk", "kgtk.tsv")):
+        (tables / name).write_bytes(export_bytes(named.named(named.train), named, format))
+    (tables / "facts.nq").write_text(
+        '<http://e/a> <http://e/p> <http://e/b> <http://e/g> .\n<http://e/g> <http://e/begin> "1999" .\n'
+    )
+    (tables / "facts.rdf").write_text(XML)
+    (tables / "facts.jsonld").write_text('[{"@id": "http://e/a", "http://e/p": {"@id": "http://e/b"}}]')
     layouts = {
         "icews": "a\tp\tb\t2014-01-02\nc\tp\td\t2014-02-03\n",
         "yago": "a\tp\tb\nc\tp\td\t<occursSince>\t1990\n",
@@ -85,13 +119,20 @@ def _answers(run: Path, **options: Any) -> Any:
 def _load(path: Path, rng: random.Random) -> None:
     options: dict[str, Any] = {"skip_bad": rng.random() < 0.5, "rejects": path.parent / "rejects.tsv"}
     if rng.random() < 0.2:
-        options["granularity"] = rng.choice(("day", "month", "year"))
+        options["granularity"] = rng.choice(("minute", "hour", "day", "month", "year"))
     if rng.random() < 0.2:
-        options["format"] = rng.choice(("icews", "yago15k", "wikidata12k", "folder", "table"))
+        options["format"] = rng.choice(("icews", "yago15k", "wikidata12k", "folder", "table", "kgtk", "rdf"))
     if rng.random() < 0.1:
         options["columns"] = rng.choice(({"subject": "1", "predicate": "2", "object": "3"}, {"time": "begin"}))
-    found = kw.load(path, **options)
-    found.info(), found.check()
+    if rng.random() < 0.2:
+        options["date_format"] = rng.choice(("iso", "dmy", "mdy", "excel", "unix", "unix-ms", "%d.%m.%Y"))
+    if rng.random() < 0.1:
+        options["encoding"] = rng.choice(("latin-1", "utf-16", "cp1252", "utf-7", "idna"))
+    if rng.random() < 0.1:
+        options["separator"] = rng.choice((",", ";", "tab", "|"))
+    is_open = path.is_file() and rng.random() < 0.1
+    found = kw.load(io.BytesIO(path.read_bytes()) if is_open else path, **options)
+    found.info(), found.check(), str(Diagnosis(found.report, found))
     if rng.random() < 0.1:
         found.save(path.parent / "saved")
 

@@ -122,9 +122,7 @@ def test_chunks_of_any_size_give_the_same(world, monkeypatch):
         [dict(zip(("subject", "predicate", "object", "time"), row, strict=True)) for row in QUESTIONS],
         pl.DataFrame(QUESTIONS, schema=["subject", "predicate", "object", "time"], orient="row"),
         pd.DataFrame(QUESTIONS, columns=["subject", "predicate", "object", "time"]),
-        pa.Table.from_pylist(
-            [dict(zip(["subject", "predicate", "object", "time"], row, strict=True)) for row in QUESTIONS]
-        ),
+        pa.table(dict(zip(["subject", "predicate", "object", "time"], zip(*QUESTIONS, strict=True), strict=True))),
     ],
     ids=["tuples", "dictionaries", "polars", "pandas", "pyarrow"],
 )

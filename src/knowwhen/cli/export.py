@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,20 +11,45 @@ from knowwhen.cli.ask import ForSpreadsheets
 from knowwhen.cli.opening import AllowCode, Device, NoVerify, Run, open_run
 from knowwhen.cli.output import Json, show
 from knowwhen.errors import BadRequest
-from knowwhen.files import UNCHANGED, writing
+from knowwhen.facts.exporting import ENDINGS, EXPORTS, export_bytes
+from knowwhen.facts.frames import without_formulas
+from knowwhen.files import UNCHANGED, write_whole, writing
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from knowwhen.trained import TrainedModel
 
 
 def export(
     run: Run,
     what: Annotated[
+<<<<<<< HEAD
         str, typer.Option("--what", help="embeddings, or answers to the questions of a split.")
+=======
+        str,
+        typer.Option(
+            "--what",
+            help="embeddings; answers to the questions that a split's facts ask; facts; or inferred: those with "
+            "inferred dates.",
+        ),
+>>>>>>> 1f06606 (Read RDF and KGTK, and write facts back to them)
     ] = "embeddings",
     of: Annotated[
         str, typer.Option("--of", help="entities, predicates or timestamps; for answers: train, valid or test.")
     ] = "entities",
     out: Annotated[
-        Path | None, typer.Option("--out", help="A file: .parquet or .npz; for answers .parquet, .csv or .jsonl.")
+        Path | None,
+        typer.Option(
+            "--out", help="A file: .parquet or .npz; for answers .parquet, .csv or .jsonl; for facts also .ttl or .tsv."
+        ),
     ] = None,
+    format: Annotated[
+        str | None, typer.Option("--format", help="Of facts: csv, jsonl, parquet, ttl or kgtk; else by --out.")
+    ] = None,
+    min_probability: Annotated[
+        float, typer.Option("--min-probability", min=0, max=1, help="Leave out less probable inferred dates.")
+    ] = 0.0,
     top: Annotated[int, typer.Option("--top", help="Answers to each question.")] = 10,
     for_spreadsheets: ForSpreadsheets = False,
     device: Device = None,
@@ -32,14 +57,23 @@ def export(
     no_verify: NoVerify = False,
     as_json: Json = False,
 ) -> None:
+<<<<<<< HEAD
     """Write embeddings with their names, or answers for all facts of a split, to a file.
+=======
+    """Write embeddings with their names, ranked objects for all facts of a split, or facts for other programs.
+
+    Inferred dates stand in columns, or under names, of their own, with their probability.
+>>>>>>> 1f06606 (Read RDF and KGTK, and write facts back to them)
 
     Example: knowwhen export runs/leaders --what embeddings --of entities --out entities.parquet
     """
     if out is None:
         raise BadRequest("name a file to write: --out entities.parquet")
-    if what not in ("embeddings", "answers"):
-        raise BadRequest(f"--what is {what!r}; expected embeddings or answers")
+    if what not in ("embeddings", "answers", "facts", "inferred"):
+        raise BadRequest(f"--what is {what!r}; expected embeddings, answers, facts or inferred")
+    kind = format or ENDINGS.get(out.suffix)
+    if what in ("facts", "inferred") and kind not in EXPORTS:
+        raise BadRequest(f"cannot write facts to {out.name!r}; name one with --format: {', '.join(EXPORTS)}")
     from knowwhen.cli.batch import Target, answer_questions, split_questions
 
     target = Target(out, for_spreadsheets)  # before the work
@@ -53,4 +87,24 @@ def export(
         width = frame["embedding"].dtype.shape[0]  # type: ignore[attr-defined]
         show({"rows": len(frame), "dimension": width, "of": of, "out": str(out)}, as_json)
         return
+    if what in ("facts", "inferred"):
+        assert kind is not None
+        rows = exported_facts(trained, what, min_probability)
+        rows = without_formulas(rows) if for_spreadsheets and kind == "csv" else rows
+        with writing(out, UNCHANGED):
+            write_whole(out, export_bytes(rows, trained.dataset, kind))
+        show({"facts": len(rows), "what": what, "format": kind, "out": str(out)}, as_json)
+        return
     answer_questions(trained, split_questions(trained, of), target, {"top": top}, as_json)
+
+
+def exported_facts(trained: TrainedModel, what: str, min_probability: float) -> pl.DataFrame:
+    """All facts as they are known, or those whose missing dates are inferred."""
+    import polars as pl
+
+    from knowwhen.facts.table import Facts
+
+    if what == "facts":
+        return trained.dataset.named(Facts.concatenate(trained.dataset.all_facts, trained.dataset.added))
+    filled = trained.fill(min_probability=min_probability)
+    return filled.filter(pl.col("inferred_begin").is_not_null() | pl.col("inferred_end").is_not_null())

@@ -245,3 +245,10 @@ def test_frames_with_dates_and_times_are_read_as_they_are(tmp_path):
     frame = pl.DataFrame({"s": ["a"], "p": ["b"], "o": ["c"], "time": ["2014-03-05 10:11:00"]})
     frame = frame.with_columns(pl.col("time").str.to_datetime())
     assert rows_of(load(frame, granularity="minute")) == [("a", "b", "c", "2014-03-05T10:11", "2014-03-05T10:11")]
+
+
+def test_nodes_beside_relationships_of_neo4j_are_labels(tmp_path):
+    table = '"_id","_labels","name","_start","_end","_type","since"\n0,":Person","Ada",,,,\n1,":Firm","Bakery",,,,\n'
+    data = load(write(tmp_path / "f.csv", table + ',,,0,1,"WORKS_AT",2001\n'))
+    assert rows_of(data) == [("0", "WORKS_AT", "1", "2001", None)]
+    assert [data.entities.label(i) for i in range(2)] == ["Ada", "Bakery"] and data.notes == []

@@ -12,9 +12,11 @@ from knowwhen.errors import BadInput, BadRequest, did_you_mean
 from knowwhen.facts.formats.benchmarks import Quadruples, Wikidata12k, Yago15k
 from knowwhen.facts.formats.content import read_stream
 from knowwhen.facts.formats.folder import Folder
+from knowwhen.facts.formats.kgtk import Kgtk
 from knowwhen.facts.formats.memory import frame_from
 from knowwhen.facts.formats.named import NamedDataset, ReadOptions
 from knowwhen.facts.formats.problems import Problems
+from knowwhen.facts.formats.rdf import SYNTAXES, Rdf, read_rdf
 from knowwhen.facts.formats.tables import Tables, frame_of, table_of
 
 
@@ -33,11 +35,14 @@ def read_anything(source: Any, format: str | None, options: ReadOptions, problem
     if isinstance(source, Path):
         return read_source(source, format, options, problems)
     if source == "-" if isinstance(source, str) else hasattr(source, "read"):
-        return table_of(read_stream(None if isinstance(source, str) else source), options, problems)
+        content = read_stream(None if isinstance(source, str) else source)
+        return (read_rdf if content.kind in SYNTAXES else table_of)(content, options, problems)
     return frame_of(frame_from(source), "the table", options, problems)
 
 
-FORMATS: dict[str, Format] = {f.name: f for f in (Folder(), Quadruples(), Yago15k(), Wikidata12k(), Tables())}
+FORMATS: dict[str, Format] = {
+    f.name: f for f in (Folder(), Quadruples(), Yago15k(), Wikidata12k(), Kgtk(), Rdf(), Tables())
+}
 
 
 def read_source(path: Path, format: str | None, options: ReadOptions, problems: Problems) -> NamedDataset:

@@ -48,6 +48,7 @@ class NamedFacts:
     frame: pl.DataFrame
     granularities: Counter[Granularity]  # how many dates are given to the day, the month, the year
     clocks: int = 0  # dates with a time of day, which was read over
+    labels: pl.DataFrame | None = None  # key, label of entities, where the table has them
 
 
 @dataclass(frozen=True)

@@ -84,14 +84,15 @@ def _read_text(content: Content, options: ReadOptions, problems: Problems) -> Ro
 
 def _separated(data: bytes, wanted: str | None, usual: str) -> tuple[bytes, str, int]:
     """The text, its separator and the number of its first line."""
+    first_line = 1
     if match := _SEP_LINE.match(data):
-        return data[match.end() :], wanted or match[1].decode(errors="replace"), 2
+        data, first_line, wanted = data[match.end() :], 2, wanted or match[1].decode(errors="replace")
     if wanted is not None:
         wanted = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|"}.get(wanted, wanted)
         if len(wanted) != 1 or not wanted.isascii() or wanted in '"\r\n':
             raise BadRequest(f"--separator is {wanted!r}; expected one character, or {', '.join(SEPARATORS)!r}")
-        return data, wanted, 1
-    return data, sniff(data, usual), 1
+        return data, wanted, first_line
+    return data, sniff(data, usual), first_line
 
 
 def _with_rest(cells: list[str], width: int) -> tuple[list[str], set[int]]:

@@ -30,6 +30,7 @@ from knowwhen.facts.frames import reading
 NO_TIME = ("", "null", "none", "nan", "nat", "na", "n/a", "<na>", "\\n")  # texts that tables use for an empty cell
 SPLIT_NAMES = {"dev": "valid", "val": "valid", "validation": "valid", "training": "train", "testing": "test"}
 LABELS = ("entities", "predicates")  # a dataset's own tables of labels
+NODE_NAMES, NODE_OWN = ("name", "title", "label"), ("_id", "_labels")  # of nodes in tables of Neo4j
 SEEN = 200  # values of a column that are looked at to tell what it holds
 
 
@@ -43,7 +44,8 @@ class Tables:
 
     def read(self, path: Path, options: ReadOptions, problems: Problems) -> NamedDataset:
         if not path.is_dir():
-            return NamedDataset({"": read_table(path, options, problems)}, name=stem(path), is_filled=True)
+            facts = read_table(path, options, problems)
+            return NamedDataset({"": facts}, name=stem(path), is_filled=True, entity_labels=facts.labels)
         files, name = tables_in(path), path.resolve().name
         if len(files) == 1 and not set(files) & set(SPLITS):
             (file,) = files.values()
@@ -94,6 +96,7 @@ def facts_of(
     rows: pl.DataFrame, report: FileReport, options: ReadOptions, problems: Problems, *, own: bool = False
 ) -> NamedFacts:
     """The facts of rows with a column `line`, and what was found on the way in the report."""
+    rows, labels = _without_nodes(rows)
     headers = [column for column in rows.columns if column != "line"]
     chosen = choose_columns(
         headers, options.columns, report.name, predicate=options.predicate, is_time=_tells_time(rows)
@@ -114,8 +117,23 @@ def facts_of(
     table = _without_blank_rows(table)
     theirs = {"begin": chosen.get("time", "begin"), "end": chosen.get("time", "end"), **chosen}
     facts = check_names_and_times(table, report.name, problems, theirs=theirs, clock=options.has_clock)
+    facts = replace(facts, labels=labels)
     report.clocks = facts.clocks // (2 if "time" in chosen else 1)  # one column stands for both ends
     return facts
+
+
+def _without_nodes(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    """The relationships of a table in which Neo4j also has its nodes, and the names of these."""
+    if not {"_id", "_start", "_end"} <= set(rows.columns):
+        return rows, None
+    is_node = rows["_start"].is_null() | (rows["_start"].cast(pl.String) == "")
+    name = next((one for one in NODE_NAMES if one in rows.columns), None)
+    nodes, edges = rows.filter(is_node), rows.filter(~is_node)
+    used = [column for column in edges.columns if column in NODE_OWN or edges[column].null_count() < len(edges)]
+    edges = edges.select(column for column in used if column not in NODE_OWN and column != name)
+    if name is None:
+        return edges, None
+    return edges, nodes.select(key=pl.col("_id").cast(pl.String), label=pl.col(name).cast(pl.String))
 
 
 def table_of(content: Content, options: ReadOptions, problems: Problems) -> NamedDataset:
