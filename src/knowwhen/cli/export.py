@@ -24,16 +24,11 @@ if TYPE_CHECKING:
 def export(
     run: Run,
     what: Annotated[
-<<<<<<< HEAD
-        str, typer.Option("--what", help="embeddings, or answers to the questions of a split.")
-=======
         str,
         typer.Option(
             "--what",
-            help="embeddings; answers to the questions that a split's facts ask; facts; or inferred: those with "
-            "inferred dates.",
+            help="embeddings, answers to the questions of a split, facts, or inferred (facts with inferred dates).",
         ),
->>>>>>> 1f06606 (Read RDF and KGTK, and write facts back to them)
     ] = "embeddings",
     of: Annotated[
         str, typer.Option("--of", help="entities, predicates or timestamps; for answers: train, valid or test.")
@@ -57,13 +52,9 @@ def export(
     no_verify: NoVerify = False,
     as_json: Json = False,
 ) -> None:
-<<<<<<< HEAD
-    """Write embeddings with their names, or answers for all facts of a split, to a file.
-=======
-    """Write embeddings with their names, ranked objects for all facts of a split, or facts for other programs.
+    """Write embeddings with their names, answers for all facts of a split, or facts, to a file.
 
-    Inferred dates stand in columns, or under names, of their own, with their probability.
->>>>>>> 1f06606 (Read RDF and KGTK, and write facts back to them)
+    Inferred dates get columns of their own, with their probability.
 
     Example: knowwhen export runs/leaders --what embeddings --of entities --out entities.parquet
     """

@@ -12,12 +12,8 @@ import typer
 from knowwhen.errors import BadRequest
 
 Format = Annotated[
-<<<<<<< HEAD
-    str | None, typer.Option("--format", help="icews, yago15k, wikidata12k, folder or table; detected by default.")
-=======
     str | None,
-    typer.Option("--format", help="icews, yago15k, wikidata12k, folder, kgtk, rdf or table; else it is found out."),
->>>>>>> 1f06606 (Read RDF and KGTK, and write facts back to them)
+    typer.Option("--format", help="icews, yago15k, wikidata12k, folder, kgtk, rdf or table; detected by default."),
 ]
 Columns = Annotated[
     str | None,
