@@ -31,6 +31,7 @@ NAMED = {
 KINDS = ("tntcomplex", "cp", "transe", "tucker", "rgcn", "latent")
 SLOW = ("boxte", "latent", "hyte", "dedistmult", "desimple", "detranse", "stranse", "tero", "transd", "transh")
 SAMPLED = {"objective.sampling": "uniform", "objective.negatives": 50, "training.batch_size": 300}
+SAMPLED |= {"validation.sample": 30}
 EVIDENCE = {"model.evidence": ["pair_history", "context"], "training.epochs": 1, "evidence.context.window": 0}
 NEWS = """subject,predicate,object,begin,end
 France,has president,Ada New,2026,

@@ -39,5 +39,9 @@ def field_figure(points: Sequence[Point], data: str) -> Figure:
         axes.set_xlabel(label, color=INK)
         if i:
             axes.set_xscale("log")
+            for axis_formatter in (axes.xaxis.set_major_formatter, axes.xaxis.set_minor_formatter):
+                axis_formatter("{x:g}")
+        else:
+            axes.set_xlim(0, 1.1 * max(places))
         title(axes, f"{data}: test MRR" if not i else "")
     return figure

@@ -60,7 +60,9 @@ class BoxTE(Decomposition):
         move = (self.a(p)[..., None] * self.w(t)).sum(-2)
         first = outside(self.u(s) + move + self.b(o), self.head(p))
         second = outside(self.b(s) + move + self.u(o), self.tail(p))
-        near, far = (torch.linalg.vector_norm(gap, self.options.norm, dim=-1) for gap in (first, second))
+        if self.options.norm == 1:  # neither is negative
+            return -(first + second).sum(-1)
+        near, far = (torch.linalg.vector_norm(gap, dim=-1) for gap in (first, second))
         scores: Tensor = -near - far
         return scores
 
