@@ -31,7 +31,7 @@ class Done:
     @property
     def is_foreign(self) -> bool:
         """Whether something other than our own error in one line came out."""
-        marks = ("Traceback", "this is our fault", "panicked at", "Exception ignored")
+        marks = ("Traceback", "this is a bug in knowwhen", "panicked at", "Exception ignored")
         return any(mark in self.err for mark in marks) or self.code not in (0, 1, 2, 130)
 
 

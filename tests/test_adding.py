@@ -152,7 +152,7 @@ def test_evaluation_does_not_count_what_was_added(trained, news):
     tests = trained.dataset.named(trained.dataset.test)[:20]
     path = news.with_name("leak.csv")
     tests.write_csv(path)
-    with pytest.raises(BadRequest, match="facts of test are among those added"):
+    with pytest.raises(BadRequest, match="facts of test were added to the model"):
         trained.add(path).evaluate("test", with_added=True)
 
 

@@ -120,7 +120,7 @@ def test_it_is_left_out_where_valid_is_better_without(monkeypatch, tmp_path):
     monkeypatch.setattr(stages, "learn_correction", misled)
     told = Told()
     model = kw.train("leaders", run=tmp_path / "run", overrides={**SMALL, "training.epochs": 1}, progress=told)
-    assert told.lines[-1] == "valid is better without the correction: it is left out"
+    assert told.lines[-1] == "validation is better without the correction, so it is left out"
     assert not model.info()["correction"] and not kw.open(model.path).info()["correction"]
     assert model.info()["best_valid_mrr"] == model.evaluate("valid").mrr
 
@@ -131,7 +131,7 @@ def test_ctrl_c_after_the_last_epoch_loses_nothing(monkeypatch, tmp_path, traine
 
     with monkeypatch.context() as patch:
         patch.setattr(stages, "learn_correction", interrupted)
-        with pytest.raises(Interrupted, match="stopped after the last epoch, which is saved; go on with"):
+        with pytest.raises(Interrupted, match="stopped after the last epoch, which is saved; continue with"):
             kw.train("leaders", run=tmp_path / "run", overrides=SMALL)
     resumed = kw.train(None, run=tmp_path / "run", resume=True)
     for name, table in resumed.model.named_parameters():

@@ -113,7 +113,9 @@ def test_times_are_asked_for_where_scores_depend_on_them(trained):
         assert found.probabilities.sum() == pytest.approx(1) and len(found.times) == 81
         assert np.ptp(found.scores) > 0
     else:
-        with pytest.raises(BadRequest, match=rf"^{trained.model.name} is the same at all times and dates nothing.*$"):
+        with pytest.raises(
+            BadRequest, match=rf"^{trained.model.name} does not depend on time, so it cannot answer when.*$"
+        ):
             trained.ask(*question)
 
 

@@ -101,7 +101,7 @@ def test_weights_of_another_type_are_refused(run):
     save_file({name: tensor.to(torch.int32) for name, tensor in load_file(path).items()}, path)
     with pytest.raises(DamagedFile, match=r"weights.safetensors is damaged"):
         kw.open(run)
-    with pytest.raises(DamagedFile, match=r"the weights are not those of this version's tntcomplex"):
+    with pytest.raises(DamagedFile, match=r"the weights do not fit this version of tntcomplex"):
         kw.open(run, verify=False)
 
 
@@ -113,7 +113,7 @@ def test_a_pipe_in_place_of_a_file_is_no_file(run):
         path.unlink()
         os.mkfifo(path)
         for verify_it in (True, False):
-            with pytest.raises(kw.KnowwhenError, match=r"no regular file|no train file"):
+            with pytest.raises(kw.KnowwhenError, match=r"not a regular file|no train file"):
                 kw.open(run, verify=verify_it)
         path.unlink()
         path.write_bytes(content)
@@ -239,4 +239,4 @@ def test_another_number_of_cores_is_said_on_resume(run):
     text = "".join(config.read_text().splitlines(keepends=True)[:-1]).replace("threads = 1\n", "threads = 2\n")
     config.write_text(text)
     kw.train(None, run=run, resume=True, progress=Listening())
-    assert "begun on 2 cores and goes on on 1: its numbers may differ in the last bits" in said[0]
+    assert "began on 2 cores and continues on 1: its numbers may differ in the last bits" in said[0]

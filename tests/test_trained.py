@@ -116,7 +116,7 @@ def test_ctrl_c_saves_within_a_moment_and_resume_ends_the_same(finished, tmp_pat
     _, said = process.communicate(timeout=20)
     assert time.monotonic() - asked < 5
     assert process.returncode == 130
-    assert "and saved; go on with: knowwhen train --run run --resume" in said.splitlines()[-1]
+    assert "and saved; continue with: knowwhen train --run run --resume" in said.splitlines()[-1]
     done = len(RunFolder(run).records())
     assert done < 400
     resumed = kw.train(None, run=run, resume=True, epochs=done + 2)
@@ -169,8 +169,8 @@ def test_killed_at_any_moment_a_run_resumes_to_the_same_bits(tmp_path):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda run: train(run), "already holds a run; --resume goes on with it"),
-        (lambda run: kw.train("leaders", run=run, resume=True, rank=5), "was begun with model.rank = 4, not 5"),
+        (lambda run: train(run), "already contains a run; continue it with --resume"),
+        (lambda run: kw.train("leaders", run=run, resume=True, rank=5), "began with model.rank = 4, not 5"),
         (lambda run: kw.train(other_data(run), run=run, resume=True), "the data has changed since"),
     ],
 )
@@ -200,7 +200,9 @@ def test_a_checkpoint_cut_in_half_is_said_and_the_previous_one_goes_on(finished,
     train(run, training__epochs=2)
     last = run / "checkpoints" / "last.safetensors"
     last.write_bytes(last.read_bytes()[:1000])
-    with pytest.raises(DamagedFile, match=r"last.safetensors is damaged .*; delete it to go on from the previous one"):
+    with pytest.raises(
+        DamagedFile, match=r"last.safetensors is damaged .*; delete it to continue from the previous one"
+    ):
         kw.train(None, run=run, resume=True, epochs=3)
     last.unlink()
     kw.train(None, run=run, resume=True, epochs=3)

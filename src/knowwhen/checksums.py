@@ -49,7 +49,7 @@ def verify(folder: Path, remedy: str) -> frozenset[str] | None:
 def file_sum(path: Path) -> str:
     """The SHA-256 of a file."""
     if not path.is_file():  # a pipe would have us wait for ever
-        raise DamagedFile(f"{path} is no regular file")
+        raise DamagedFile(f"{path} is not a regular file")
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -59,7 +59,7 @@ def file_sum(path: Path) -> str:
 
 def _read(path: Path, remedy: str) -> dict[str, str]:
     if not path.is_file():
-        raise DamagedFile(f"{path} is no regular file; {remedy}")
+        raise DamagedFile(f"{path} is not a regular file; {remedy}")
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

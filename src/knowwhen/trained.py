@@ -182,7 +182,7 @@ class TrainedModel:
             inside = int(np.isin(row_keys(self.dataset.facts(split)), row_keys(self.dataset.added)).sum())
             if inside:
                 raise BadRequest(
-                    f"{inside} facts of {split} are among those added; it would be measured on what it knows"
+                    f"{inside} facts of {split} were added to the model, which would be tested on facts it knows"
                 )
         return evaluate(measured.model, measured.dataset, split, protocol, sample=sample, progress=progress)
 

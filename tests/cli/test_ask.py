@@ -141,7 +141,9 @@ def test_why_in_a_file_of_questions(knowwhen, with_evidence, tmp_path):
 def test_why_without_evidence_is_a_note(knowwhen, run):
     done = knowwhen("ask", run, "France", "has president", "?", "2012", "--why")
     assert done.returncode == 0
-    assert done.stdout.splitlines()[-1].startswith("the model has no evidence, so a score is all decomposition")
+    assert done.stdout.splitlines()[-1].startswith(
+        "this model was trained without evidence, so no facts explain the score"
+    )
 
 
 def test_export_writes_embeddings_and_answers(knowwhen, run, tmp_path):
@@ -171,12 +173,12 @@ def test_calibration_is_part_of_an_evaluation(knowwhen, run):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["France"], "knowwhen: a question needs SUBJECT, PREDICATE and OBJECT, one of them or TIME being ?"),
+        (["France"], "knowwhen: a question needs SUBJECT, PREDICATE and OBJECT, with ? for one of them or for TIME"),
         (["France", "has president", "_", "_"], "knowwhen: 2 of 4 places are '?'"),
         (["France", "has presidant", "_"], "knowwhen: no predicate 'has presidant'; did you mean 'has president'?"),
-        (["France", "has president", "_", "--out", "x.csv"], "knowwhen: --out is for the answers to --batch"),
+        (["France", "has president", "_", "--out", "x.csv"], "knowwhen: --out needs --batch"),
         (["France", "has president", "_", "--candidates", "nofile"], "knowwhen: --candidates is 'nofile', which is no"),
-        (["--batch", "q.csv"], "knowwhen: --batch takes its questions from a file and needs --out FILE"),
+        (["--batch", "q.csv"], "knowwhen: --batch reads questions from a file and needs --out FILE"),
         (
             ["--batch", "q.csv", "--out", "a.csv", "--why"],
             "knowwhen: --why lists facts, for which 'a.csv' has no place",

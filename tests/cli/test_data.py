@@ -159,7 +159,7 @@ def test_list_names_what_is_here_and_what_can_be_had(knowwhen):
         (["info", "nowhere"], "knowwhen: no dataset, folder or file 'nowhere'"),
         (["get", "nowhere"], "knowwhen: no public address is known for 'nowhere'"),
         (["info", "leaders", "--columns", "subject"], "knowwhen: --columns 'subject' is not of the form"),
-        (["info", "leaders", "--split", "some"], "knowwhen: --split 'some' is not two shares"),
+        (["info", "leaders", "--split", "some"], "knowwhen: --split 'some' is not two fractions"),
         (["info", "leaders", "--granularity", "week"], "knowwhen: no granularity 'week'"),
     ],
 )

@@ -53,7 +53,7 @@ def test_people_see_the_protocol_the_figure_and_what_to_type_next(done):
     assert "1  Barack Obama" in shown
     assert found["out"] == "runs/demo/french-presidents.svg" in shown
     assert (folder / found["out"]).read_text(encoding="utf-8").startswith("<?xml")
-    assert "All facts asked for here are in train" in shown
+    assert "All facts asked about are in train on purpose" in shown
 
 
 @pytest.mark.slow

@@ -47,7 +47,7 @@ def test_what_will_take_long_is_said_up_front(run, monkeypatch):
         (["--times", "some"], "knowwhen: --times is 'some'; expected sample, all or a number"),
         (["--ties", "lucky"], "knowwhen: ties is 'lucky'; expected half, pessimistic, optimistic"),
         (["--split", "dev"], "knowwhen: no split 'dev'; there are train, valid, test"),
-        (["--sample", "0"], "knowwhen: a sample of 0 facts; expected at least 1"),
+        (["--sample", "0"], "knowwhen: sample is 0; expected at least 1"),
     ],
 )
 def test_mistakes_are_one_line(knowwhen, run, arguments, message):

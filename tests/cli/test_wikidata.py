@@ -171,7 +171,7 @@ def test_a_worker_that_dies_is_one_line(dump, tmp_path):
     for worker in workers_of(process.pid):
         os.kill(worker, signal.SIGKILL)
     _, errors = process.communicate(dump.read_bytes()[2_000_000:])
-    expected = b"knowwhen: a worker process died, perhaps for lack of memory; the same command goes on"
+    expected = b"knowwhen: a worker process died, perhaps for lack of memory; the same command continues"
     assert (process.returncode, errors.splitlines()) == (1, [expected])
 
 
@@ -189,7 +189,7 @@ def test_a_full_disk_is_one_line(dump, tmp_path, size, seen):
     assert ("facts extracted" in done.stderr) is seen
     assert "Traceback" not in done.stderr
     last = done.stderr.splitlines()[-1]
-    assert last.startswith(f"knowwhen: cannot write to {tmp_path / 'disk'}") and last.endswith("same command goes on")
+    assert last.startswith(f"knowwhen: cannot write to {tmp_path / 'disk'}") and last.endswith("same command continues")
 
 
 def test_parts_are_extracted_and_merged(knowwhen, dump, tmp_path):
@@ -216,8 +216,11 @@ def test_parts_are_extracted_and_merged(knowwhen, dump, tmp_path):
         (["dump.json", "--out", "o", "--part", "1/2", "--seed", "3"], "--part 1/2 only extracts; give --keep, --drop"),
         (["dump.json", "--out", "o", "--min-degree", "-1"], "--min-degree -1: input should be greater than or equal"),
         (["dump.json", "--out", "o", "--window", "0"], "--window 0: input should be greater than or equal to 1"),
-        (["dump.json", "--out", "o", "--granularity", "week"], "--granularity 'week': input should be 'day', 'month'"),
-        (["dump.json", "--out", "o", "--split", "some"], "--split 'some' is not two shares"),
+        (
+            ["dump.json", "--out", "o", "--granularity", "week"],
+            "--granularity 'week': input should be 'minute', 'hour', 'day'",
+        ),
+        (["dump.json", "--out", "o", "--split", "some"], "--split 'some' is not two fractions"),
         (["dump.json", "--out", "o", "--drop", "cheese"], "--drop 'cheese' is neither a Q number such as"),
         (["merge", "nowhere", "--out", "o"], "no readable manifest.json in nowhere; expected a folder that --part"),
     ],

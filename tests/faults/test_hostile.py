@@ -116,7 +116,7 @@ def test_standard_output_that_is_full_or_gone_is_said_or_left(forks, world):
 
 def test_settings_beyond_the_machine_are_refused_before_a_run_is_begun(forks, world, tmp_path):
     train = ("train", world / "facts.csv", "--run", tmp_path / "run")
-    refused(forks.run(*train, "--set=training.device=cuda", cwd=tmp_path), "torch finds none here")
+    refused(forks.run(*train, "--set=training.device=cuda", cwd=tmp_path), "torch finds none on this machine")
     refused(forks.run(*train, "--set=model.rank=10000000000", cwd=tmp_path), "GB", "choose a smaller model.rank")
     refused(forks.run(*train, f"--set=model.rank=1{'0' * 25}", cwd=tmp_path), "choose a smaller model.rank")
     assert forks.run(*train, *SET, "--set=training.epochs=1", cwd=tmp_path).code == 0
@@ -158,7 +158,7 @@ def test_what_we_did_not_foresee_is_said_to_be_our_fault(forks, world):
     )
     done = forks.run("info", "run", cwd=world, code=code)
     assert done.code == 1 and len(done.err.splitlines()) == 1
-    assert "`info` failed in a way we did not foresee (IndexError: list \\x1b[2J index); this is our fault" in done.err
+    assert "`info` failed unexpectedly (IndexError: list \\x1b[2J index); this is a bug in knowwhen" in done.err
     assert "`knowwhen --debug info …` shows the details" in done.err
     traced = forks.run("--debug", "info", "run", cwd=world, code=code)
     assert "Traceback" in traced.err and "in fail" in traced.err

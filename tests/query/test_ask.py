@@ -242,7 +242,7 @@ def test_static_models_answer_the_same_at_all_times_and_date_nothing(world, name
     model, data = world.model(name), world.dataset()
     one, other = (ask(model, data, "Ada", "leads", "?", time, novel=False) for time in ("2000", "2001..2004"))
     assert_allclose([a.probability for a in one], [a.probability for a in other])
-    with pytest.raises(BadRequest, match=f"{name} is the same at all times and dates nothing; train tntcomplex"):
+    with pytest.raises(BadRequest, match=f"{name} does not depend on time, so it cannot answer when; train tntcomplex"):
         ask(model, data, "Ada", "leads", "Bob", "?")
 
 
@@ -265,14 +265,19 @@ def test_static_models_answer_the_same_at_all_times_and_date_nothing(world, name
         (("Ada", "leads", "?", "2001"), {"min_probability": 2}, BadRequest, "min_probability is 2; expected 0 to 1"),
         (("Ada", "leads", "?", "2001"), {"candidates": []}, BadRequest, "the list of candidates is empty"),
         (("Ada", "leads", "?", "2001"), {"candidates": "some"}, BadRequest, "candidates are 'some'; expected a list"),
-        (("Ada", "?", "Bob", "2001"), {"candidates": "seen"}, BadRequest, "the predicate is asked for; name some"),
+        (
+            ("Ada", "?", "Bob", "2001"),
+            {"candidates": "seen"},
+            BadRequest,
+            "the predicate is asked for; name the candidates",
+        ),
         (
             ("Ada", "leads", "Bob", "?"),
             {"candidates": ["Ada"]},
             BadRequest,
-            "a question for a time takes no candidates",
+            "candidates do not apply to a question for a time",
         ),
-        (("Ada", "leads", "Bob", "?"), {"novel": True}, BadRequest, "ask without novel"),
+        (("Ada", "leads", "Bob", "?"), {"novel": True}, BadRequest, "novel does not apply"),
     ],
 )
 def test_mistakes_are_named(world, question, options, error, message):

@@ -236,11 +236,11 @@ def test_without_evidence_all_is_the_decompositions_and_a_note_says_so(world, qu
     found = ask(world.model(), world.dataset(), *question, top=ALL, explain=True)
     for why in [found.reasons] if question is WHEN else [row.reasons for row in found]:
         assert (why.facts, why.others) == ((), 0)
-        assert why.note.startswith("the model has no evidence, so a score is all decomposition; train with")
+        assert why.note.startswith("this model was trained without evidence, so no facts explain the score; train with")
     if question is not WHEN:
         assert_allclose([row.reasons.decomposition for row in found], [row.score for row in found])
     assert str(found).splitlines()[-1] == why.note
-    assert "no evidence" in found._repr_html_()
+    assert "without evidence" in found._repr_html_()
 
 
 @pytest.mark.parametrize("question", [*QUESTIONS, WHEN])

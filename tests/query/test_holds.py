@@ -181,7 +181,7 @@ def test_the_command_as_of(run):
     found = json.loads(done.stdout)
     assert found["beyond"] and found["asks"] == "object" and found["answers"]
     done = CliRunner().invoke(app, ["ask", str(run), "office 5", "held by", "_", "2001", "--as-of", "2030"])
-    assert isinstance(done.exception, BadRequest) and "--as-of is given with TIME" in str(done.exception)
+    assert isinstance(done.exception, BadRequest) and "--as-of cannot be combined with TIME" in str(done.exception)
 
 
 def test_calibration_of_dates_is_reported_and_drawn(run, model, tmp_path):

@@ -98,5 +98,7 @@ def test_there_is_a_recipe_for_every_row_of_the_papers_tables():
 def test_short_names_of_settings():
     with pytest.raises(BadRequest, match=r"no setting 'rnk'; did you mean 'rank'\?"):
         kw.train("leaders", rnk=3)
-    with pytest.raises(BadRequest, match=r"'time_weight' may be objective.time_weight or regularizer.time_weight"):
+    with pytest.raises(
+        BadRequest, match=r"'time_weight' is ambiguous: objective.time_weight or regularizer.time_weight"
+    ):
         kw.train("leaders", time_weight=3)

@@ -12,7 +12,7 @@ from knowwhen.errors import RunError
 from knowwhen.training.notes import FORMAT
 
 SMALL = {"model.rank": 2, "training.epochs": 1, "training.batch_size": 4000, "validation.every": 0}
-OLD = r"^[^\n]*was written by knowwhen 0\.1, whose runs this version does not open; train again$"
+OLD = r"^[^\n]*was written by knowwhen 0\.1, which this version cannot open; train again$"
 
 
 @pytest.fixture(scope="module")
@@ -86,14 +86,14 @@ def test_a_run_of_a_later_version_is_not_said_to_be_old(finished, tmp_path):
     shutil.copytree(finished, later)
     about = later / "model" / "model.json"
     about.write_text(json.dumps({**json.loads(about.read_text()), "format": FORMAT + 1}))
-    with pytest.raises(RunError, match=r"^[^\n]*was written by a later version of knowwhen[^\n]*; upgrade it$"):
+    with pytest.raises(RunError, match=r"^[^\n]*was written by a newer version of knowwhen; upgrade to open it$"):
         kw.open(later)
     for path in (about, later / "model" / "SHA256SUMS"):
         path.unlink()
     config = later / "config.toml"
     config.write_text(config.read_text().replace(f"format = {FORMAT}\n", f"format = {FORMAT + 1}\n"))
     for use in (lambda: kw.open(later), lambda: kw.train(None, run=later, resume=True)):
-        with pytest.raises(RunError, match="was written by a later version of knowwhen"):
+        with pytest.raises(RunError, match="was written by a newer version of knowwhen"):
             use()
 
 

@@ -32,7 +32,7 @@ def add_facts(
     say_notes(new)
     after = before.add(new)
     if not after.model.evidence:
-        say("this model was trained without evidence: added facts are known, but say nothing about others")
+        say("this model was trained without evidence: added facts count as known, but do not change other answers")
     added = len(after.dataset.added) - len(before.dataset.added)
     report = {
         "run": str(run),

@@ -89,9 +89,9 @@ def ask(
             name for name, value in {**refused, "--plot": plot, "--min-probability": min_probability}.items() if value
         ]
         if useless:
-            raise BadRequest(f"--as-of is given with {useless[0]}; ask with one or the other")
+            raise BadRequest(f"--as-of cannot be combined with {useless[0]}")
         if subject is None or predicate is None or object is None:
-            raise BadRequest("a question needs SUBJECT, PREDICATE and OBJECT, one of them being ?")
+            raise BadRequest("a question needs SUBJECT, PREDICATE and OBJECT, with ? for one of them")
         found = open_run(run, device, allow_code, no_verify, known_by).as_of(subject, predicate, object, as_of, top)
         print(json.dumps(found.to_dict(), ensure_ascii=False) if as_json else found)
         return
@@ -101,7 +101,7 @@ def ask(
         if plot is not None:
             raise BadRequest("--plot draws the answers to one question, not to --batch")
         if subject is not None or out is None:
-            raise BadRequest("--batch takes its questions from a file and needs --out FILE for the answers")
+            raise BadRequest("--batch reads questions from a file and needs --out FILE for the answers")
         if why and out.suffix != ".jsonl":
             raise BadRequest(f"--why lists facts, for which {out.name!r} has no place; expected --out with .jsonl")
         if workers not in (None, 1):
@@ -110,9 +110,9 @@ def ask(
         answer_file(open_run(run, device, allow_code, no_verify, known_by), batch, target, names, options, as_json)
         return
     if out is not None:
-        raise BadRequest("--out is for the answers to --batch; use --json to keep the answers to one question")
+        raise BadRequest("--out needs --batch; use --json to save the answers to one question")
     if object is None:
-        raise BadRequest("a question needs SUBJECT, PREDICATE and OBJECT, one of them or TIME being ?")
+        raise BadRequest("a question needs SUBJECT, PREDICATE and OBJECT, with ? for one of them or for TIME")
     question = (subject, predicate, object, time)
     with together(workers) as prints:
         trained = open_run(run, device, allow_code, no_verify, known_by)
@@ -147,7 +147,9 @@ def read_candidates(given: str | None) -> list[str] | str | None:
         return given
     path = Path(given)
     if not path.is_file():
-        raise BadRequest(f"--candidates is {given!r}, which is no file; expected one with a name a line, or seen")
+        raise BadRequest(
+            f"--candidates is {given!r}, which is not a file; expected a file with one name per line, or seen"
+        )
     try:
         return [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
     except (OSError, UnicodeDecodeError) as error:

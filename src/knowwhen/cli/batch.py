@@ -140,7 +140,7 @@ def _tell_bad(table: pl.DataFrame, source: str, out: Path) -> int:
     for line, error in bad.select("row", "error").head(TOLD).iter_rows():
         say(f"{source}{line}: {error}")
     if len(bad) > TOLD:
-        say(f"and {len(bad) - TOLD} more, named in the column error of {out}")
+        say(f"and {len(bad) - TOLD} more; the column error of {out} names them")
     return len(bad)
 
 

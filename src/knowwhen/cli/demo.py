@@ -99,7 +99,7 @@ def describe(data: Dataset) -> str:
     facts = len(data.train) + len(data.valid) + len(data.test)
     return (
         f"{data.name}, bundled: {facts:,} facts about {len(data.entities):,} entities, {data.timeline.span()}; "
-        f"{len(data.train):,} to learn from, the rest to look and test with"
+        f"{len(data.train):,} for training, the rest for validation and test"
     )
 
 
@@ -114,8 +114,8 @@ def learned(trained: TrainedModel, seconds: float) -> str:
 def next_steps(run: Path) -> str:
     return "\n".join(
         [
-            "All facts asked for here are in train, on purpose: such answers and curves show what was learned, and the",
-            "table above how well that carries over to facts never seen. Next, for instance:",
+            "All facts asked about are in train on purpose: answers and curves show what was learned. The table above",
+            "shows how well that carries over to facts the model never saw. Try next:",
             "",
             "  " + command("ask", run, "Germany", "has chancellor", "?", "1990..2010")[2:],
             "  " + command("ask", run, "Japan", "member of", "?", "--novel")[2:],

@@ -1,4 +1,4 @@
-"""Answers to a large file of questions, kept beside the output until all are there: the same command goes on."""
+"""Answers to a large file of questions, kept beside the output until all are there: the same command continues."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from knowwhen.files import locked, remove, write_whole, writing
 if TYPE_CHECKING:
     from knowwhen.trained import TrainedModel
 
-GOES_ON = "the same command goes on with what is done"
+GOES_ON = "the same command continues from there"
 
 
 class Kept:

@@ -118,7 +118,7 @@ def run(arguments: list[str]) -> int | str | None:
         where = f"{error.filename}: " if error.filename else ""
         return _say(f"{named()}cannot read or write {where}{error.strerror or error}", 1)
     except MemoryError:
-        return _say(f"{named()}the memory of this machine, or what it grants, is not enough for that", 1)
+        return _say(f"{named()}not enough memory", 1)
     except BaseException as error:  # polars' panics are no Exceptions
         return _say(named() + _our_fault(arguments, error), 1)
     return 0
@@ -138,8 +138,8 @@ def _our_fault(arguments: list[str], error: BaseException) -> str:
     command = next((argument for argument in arguments if not argument.startswith("-")), "")
     reason = (str(error).splitlines() or [""])[0]
     return (
-        f"`{command}` failed in a way we did not foresee ({type(error).__name__}: {reason}); "
-        f"this is our fault, not yours. `knowwhen --debug {command} …` shows the details: please send them to us"
+        f"`{command}` failed unexpectedly ({type(error).__name__}: {reason}); "
+        f"this is a bug in knowwhen. `knowwhen --debug {command} …` shows the details; please report them"
     )
 
 

@@ -120,5 +120,5 @@ def parse_fractions(text: str) -> tuple[float, float]:
     try:
         valid, test = (float(part) for part in text.split(","))
     except ValueError:
-        raise BadRequest(f"--split {text!r} is not two shares such as 0.1,0.1") from None
+        raise BadRequest(f"--split {text!r} is not two fractions such as 0.1,0.1") from None
     return valid, test

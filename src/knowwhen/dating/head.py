@@ -179,7 +179,7 @@ class TimeHead:
             return None
         for path in (folder / NUMBERS, folder / TENSORS):
             if not path.is_file():  # a pipe would have us wait for ever
-                raise DamagedFile(f"{path} is {'no regular file' if path.exists() else 'missing'}; train again")
+                raise DamagedFile(f"{path} is {'not a regular file' if path.exists() else 'missing'}; train again")
         try:
             about = json.loads((folder / NUMBERS).read_text(encoding="utf-8"))
             tensors = load_tensors((folder / TENSORS).read_bytes())

@@ -167,5 +167,5 @@ def sample_facts(dataset: Dataset, split: str, sample: int | None, seed: int) ->
     if sample is None or sample >= len(facts):
         return facts
     if sample < 1:
-        raise BadRequest(f"a sample of {sample} facts; expected at least 1")
+        raise BadRequest(f"sample is {sample}; expected at least 1")
     return facts[np.sort(np.random.default_rng(seed).choice(len(facts), sample, replace=False))]

@@ -33,7 +33,7 @@ def rank_report(metrics: Metrics, predicates: int = 10) -> str:
     lines = [*table([RANK_COLUMNS, *rows]), "", metrics.describe()]
     worst, best = (f"{mrr:.4f}" for mrr in (metrics.mrr_pessimistic, metrics.mrr_optimistic))
     if worst != best:
-        lines.append(f"ties matter: the MRR is {worst} with all of them lost and {best} with all won")
+        lines.append(f"many ties: MRR is {worst} if all are lost and {best} if all are won")
     return "\n".join(lines)
 
 

@@ -41,7 +41,7 @@ def reading(path: Path, what: str) -> Iterator[None]:
 def check_regular(path: Path) -> None:
     """An error for what is no file, such as a pipe, which would have us wait."""
     if not path.is_file():
-        what = "is a folder" if path.is_dir() else "is no regular file" if path.exists() else "does not exist"
+        what = "is a folder" if path.is_dir() else "is not a regular file" if path.exists() else "does not exist"
         raise BadInput(f"cannot read {path}: it {what}; expected a file")
 
 

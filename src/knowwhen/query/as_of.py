@@ -97,7 +97,7 @@ def as_of(
     """
     head = check_head(head)
     if not any(name.strip() in UNKNOWN for name in names):
-        raise BadRequest("as of a date, a name is asked for; put ? in the place of the subject, predicate or object")
+        raise BadRequest("an as-of question asks for a name; put ? in place of the subject, predicate or object")
     times, beyond = moment_ids(dataset, str(date))
     asked = read_question(dataset, *names, dataset.timeline.label(times[-1]) if beyond else date)
     (found,) = answer(model, dataset, [asked], top=max(top, JUDGED))

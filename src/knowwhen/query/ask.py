@@ -138,9 +138,9 @@ def check_answerable(model: TemporalModel, dataset: Dataset, question: Question,
     if not len(dataset.timeline):
         raise BadRequest(f"{dataset.name} has no times to ask for")
     if not model.temporal:
-        raise BadRequest(f"{model.name} is the same at all times and dates nothing; train tntcomplex")
+        raise BadRequest(f"{model.name} does not depend on time, so it cannot answer when; train tntcomplex")
     if novel:
-        raise BadRequest("a question for a time lists no known answers to leave out; ask without novel")
+        raise BadRequest("novel does not apply to a question for a time; leave it out")
 
 
 def known_answers(dataset: Dataset, question: Question) -> Facts:

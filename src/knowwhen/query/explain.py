@@ -16,7 +16,9 @@ from knowwhen.models import Background, TemporalModel
 from knowwhen.models.evidence import EvidenceTerm
 
 NAMED_AT = 366  # timestamps of one question at which facts are named: those where evidence says most
-NO_EVIDENCE = 'the model has no evidence, so a score is all decomposition; train with model.evidence=["pair_history"]'
+NO_EVIDENCE = (
+    'this model was trained without evidence, so no facts explain the score; train with model.evidence=["pair_history"]'
+)
 
 Named = tuple[int, ...]
 """A fact by its row in the data, behind the rows of those that lead to it."""

@@ -83,12 +83,12 @@ def read_question(
 def candidate_ids(dataset: Dataset, question: Question, candidates: Sequence[str] | str) -> Ints:
     """Sorted ids of the only answers that are allowed."""
     if question.slot == "time":
-        raise BadRequest("a question for a time takes no candidates; ask without them")
+        raise BadRequest("candidates do not apply to a question for a time; leave them out")
     if isinstance(candidates, str):
         if candidates != "seen":
             raise BadRequest(f'candidates are {candidates!r}; expected a list of names, or "seen"')
         if question.slot == "predicate":
-            raise BadRequest('candidates="seen" are those of a predicate, and the predicate is asked for; name some')
+            raise BadRequest('candidates="seen" needs a predicate, but the predicate is asked for; name the candidates')
         train = dataset.train
         column = train.object if question.slot == "object" else train.subject
         found = np.unique(column[train.predicate == question.p])
@@ -97,7 +97,7 @@ def candidate_ids(dataset: Dataset, question: Question, candidates: Sequence[str
         return found
     vocabulary = dataset.predicates if question.slot == "predicate" else dataset.entities
     if not len(candidates):
-        raise BadRequest("the list of candidates is empty; name some, or ask without")
+        raise BadRequest("the list of candidates is empty; name at least one, or leave it out")
     return np.unique(np.array([vocabulary.id(name) for name in candidates], np.int64))
 
 

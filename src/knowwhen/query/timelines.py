@@ -53,7 +53,7 @@ def timeline(
 ) -> TimelineScores:
     """The scores of objects along time, or along a span of it; without objects, of those that are known in it."""
     if not len(dataset.timeline):
-        raise BadRequest(f"{dataset.name} has no times to look along")
+        raise BadRequest(f"{dataset.name} has no times, so there is no timeline")
     s, p = dataset.entities.id(subject), dataset.predicates.id(predicate)
     moment = dataset.timeline.moment(span or "")
     ids = moment.ids
@@ -61,7 +61,7 @@ def timeline(
         found = dataset.timeline.holding(dataset.spans.with_subject(s, p), moment)
         o = list(dict.fromkeys(found.object[np.argsort(found.begin, kind="stable")].tolist()))
         if not o:
-            raise BadRequest(f"no object of {subject!r}, {predicate!r} is known in that time; name some")
+            raise BadRequest(f"no object of {subject!r}, {predicate!r} is known in that span; name the objects to draw")
     else:
         o = [dataset.entities.id(name) for name in objects]
         if not o:

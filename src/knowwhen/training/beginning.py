@@ -57,8 +57,8 @@ def begin(
     for name in [*then, *now]:
         if then.get(name) != now.get(name) and name not in MAY_CHANGE_ON_RESUME:
             raise RunError(
-                f"{folder.path} was begun with {name} = {then.get(name)!r}, not {now.get(name)!r}; "
-                "start a new run for that"
+                f"{folder.path} began with {name} = {then.get(name)!r}, not {now.get(name)!r}; "
+                "start a new run to change it"
             )
     if wanted != config:
         folder.change_config(wanted)

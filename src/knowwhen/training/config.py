@@ -304,7 +304,7 @@ def _put(values: dict[str, Any], name: str, value: object) -> None:
     for section in sections:
         values = values.setdefault(section, {})
         if not isinstance(values, dict):
-            raise BadRequest(f"no setting {name!r}: {section!r} is no section")
+            raise BadRequest(f"no setting {name!r}: {section!r} is not a section")
     values[key] = value
 
 
@@ -386,7 +386,7 @@ def full_name(name: str) -> str:
     if not matches:
         raise BadRequest(f"no setting {name!r}{did_you_mean(name, last.values())}")
     if len(matches) > 1:
-        raise BadRequest(f"{name!r} may be {' or '.join(matches)}; give the full name in overrides={{…}}")
+        raise BadRequest(f"{name!r} is ambiguous: {' or '.join(matches)}; give the full name in overrides={{…}}")
     return matches[0]
 
 

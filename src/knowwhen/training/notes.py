@@ -64,7 +64,7 @@ def unsealed(text: str) -> tuple[str, str]:
 def read_text(path: Path) -> str:
     """The text of a file of a run."""
     if not path.is_file():
-        raise DamagedFile(f"{path} is {'no regular file' if path.exists() else 'missing'}; {REMEDY}")
+        raise DamagedFile(f"{path} is {'not a regular file' if path.exists() else 'missing'}; {REMEDY}")
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -86,5 +86,5 @@ def check_version(path: Path, found: object) -> None:
     if found == FORMAT:
         return
     if isinstance(found, int) and found > FORMAT:
-        raise RunError(f"{path} was written by a later version of knowwhen, which this one cannot read; upgrade it")
-    raise RunError(f"{path} was written by knowwhen 0.1, whose runs this version does not open; train again")
+        raise RunError(f"{path} was written by a newer version of knowwhen; upgrade to open it")
+    raise RunError(f"{path} was written by knowwhen 0.1, which this version cannot open; train again")

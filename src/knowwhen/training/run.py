@@ -59,7 +59,7 @@ class RunFolder:
     def create(self, config: Config, dataset: Dataset, about: dict[str, str], threads: int = 1) -> None:
         """Starts a run in a new or empty folder: data first, settings last, so that a folder with settings is whole."""
         if self.exists:
-            raise RunError(f"{self.path} already holds a run; --resume goes on with it, or choose another --run")
+            raise RunError(f"{self.path} already contains a run; continue it with --resume, or choose another --run")
         if self.path.exists() and not _holds_nothing(self.path):
             raise RunError(f"{self.path} exists and is not an empty folder; choose another --run")
         with writing(self.path):
@@ -152,7 +152,7 @@ class RunFolder:
 
     def load_checkpoint(self, learner: Learner) -> State | None:
         """The state of the last checkpoint, its tensors put in place; None where there is none yet."""
-        remedy = "delete it to go on from the previous one, or start a new run"
+        remedy = "delete it to continue from the previous one, or start a new run"
         split = checkpoint.split_state(learner, checkpoint.gather(learner)[0]) if learner.model.shard else {}
         for name in ("last", "previous"):  # previous: the move to `last` never happened
             read = self._read(name, split, learner.model.shard, remedy)
@@ -219,7 +219,7 @@ class RunFolder:
         named = {f"model.{name}": count for name, count in rows.items()}
         last = self._read("last", named, model.shard, REMEDY) or self._read("previous", named, model.shard, REMEDY)
         if last is None:
-            raise RunError(f"{self.path} has no checkpoint yet; --resume goes on with the run")
+            raise RunError(f"{self.path} has no checkpoint yet; continue the run with --resume")
         tensors, state = last
         if state.get("best_mrr", -1) >= 0:
             missing = self.checkpoints / "best.safetensors"

@@ -81,7 +81,7 @@ class RunWatcher:
             self.save(state)
             where = f"epoch {state.epoch + 1}, step {state.step} of {steps}"
             raise Interrupted(
-                f"stopped in {where} and saved; go on with: knowwhen train --run {self.folder.path} --resume"
+                f"stopped in {where} and saved; continue with: knowwhen train --run {self.folder.path} --resume"
             )
         if wish == SAVE:
             self.save(state)
@@ -139,7 +139,7 @@ def say_threads(folder: RunFolder, threads: int, progress: TrainingProgress) -> 
     before = check_format(folder.config).get("threads", threads)
     if before != threads:
         progress.notice(
-            f"this run was begun on {before} cores and goes on on {threads}: its numbers may differ in the last bits "
+            f"this run began on {before} cores and continues on {threads}: its numbers may differ in the last bits "
             f"from a run on {before} (training.threads and OMP_NUM_THREADS set them)"
         )
 

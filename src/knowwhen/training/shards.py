@@ -100,7 +100,7 @@ def _read(index: Path, remedy: str) -> dict[str, Any]:
     try:
         values = json.loads(index.read_text(encoding="utf-8"))
         if values["sha256"] != _digest(values["index"]):
-            raise DamagedFile(f"{index} is damaged (its content does not have its SHA-256); {remedy}")
+            raise DamagedFile(f"{index} is damaged (its SHA-256 does not match); {remedy}")
         about = json.loads(values["index"])
         if not all(isinstance(file, str) and Path(file).name == file for file in about["files"]):
             raise DamagedFile(f"{index} is damaged: it names files elsewhere; {remedy}")

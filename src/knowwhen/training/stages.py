@@ -55,7 +55,7 @@ def train_stages(folder: RunFolder, dataset: Dataset, config: Config, progress: 
         times = date_stage(model, dataset, config, progress)
     except KeyboardInterrupt:
         raise Interrupted(
-            f"stopped after the last epoch, which is saved; go on with: knowwhen train --run {folder.path} --resume"
+            f"stopped after the last epoch, which is saved; continue with: knowwhen train --run {folder.path} --resume"
         ) from None
     return Trained(model, state.records, calibration, times)
 
@@ -67,7 +67,7 @@ def check_device(device: str) -> None:
     if kind not in available or (colon and not index.isdecimal()):
         raise BadRequest(f"no device {device!r}; expected {', '.join(available)}")
     if not available[kind]:
-        raise BadRequest(f"the device is {device!r}, and torch finds none here; use cpu")
+        raise BadRequest(f"the device is {device!r}, and torch finds none on this machine; use cpu")
 
 
 def fit_stage(
@@ -119,7 +119,7 @@ def correct_stage(
         if found["mrr"] > state.best_mrr:
             state.records[-1]["corrected"] = found
         else:
-            progress.notice("valid is better without the correction: it is left out")
+            progress.notice("validation is better without the correction, so it is left out")
             corrected = model
     folder.write_records(state.records)
     seconds = round(time.perf_counter() - began, 3)
@@ -153,7 +153,7 @@ def date_stage(model: TemporalModel, dataset: Dataset, config: Config, progress:
     if not config.dating.passes:
         return None
     dated = int((~dataset.train.is_static).sum())
-    progress.notice(f"time head: learning begins and ends from {dated:,} dated facts")
+    progress.notice(f"time head: training on {dated:,} dated facts")
     head = learn_times(dataset, model, epochs=config.dating.passes, seed=config.training.seed)
     return head and learn_holding(head, model, dataset, config.training.seed)
 

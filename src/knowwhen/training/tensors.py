@@ -26,7 +26,7 @@ def tensor_bytes(tensors: dict[str, Tensor], state: Mapping[str, Any]) -> bytes:
 def read_tensors(path: Path, remedy: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The tensors and the state of a file; the remedy ends the error for one that is damaged."""
     if not path.is_file():
-        raise DamagedFile(f"{path} is {'no regular file' if path.exists() else 'missing'}; {remedy}")
+        raise DamagedFile(f"{path} is {'not a regular file' if path.exists() else 'missing'}; {remedy}")
     try:
         with safe_open(path, framework="pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
@@ -34,7 +34,7 @@ def read_tensors(path: Path, remedy: str) -> tuple[dict[str, Tensor], dict[str, 
         if "sha256" not in state:  # a model's weights, which SHA256SUMS has, or of an earlier version
             return tensors, dict(state)
         if state["sha256"] != _digest(tensors, state["state"]):
-            raise DamagedFile(f"{path} is damaged (its content does not have its SHA-256); {remedy}")
+            raise DamagedFile(f"{path} is damaged (its SHA-256 does not match); {remedy}")
         return tensors, dict(json.loads(state["state"]))
     except (OSError, SafetensorError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise DamagedFile(f"{path} is damaged ({error}); {remedy}") from error

@@ -52,4 +52,4 @@ def check_point(recipe: str, point: Point, folder: Path) -> None:
     theirs, ours = (point_of(c) for c in (RunFolder(folder).read_config(), read_config(recipe, point)))
     changed = sorted(name for name in ours if theirs[name] != ours[name] and name not in NOT_OF_THE_RESULT)
     if changed:
-        raise RunError(f"{folder} was run with other settings ({', '.join(changed)}); move it away to run it anew")
+        raise RunError(f"{folder} was run with other settings ({', '.join(changed)}); move it away to run it again")

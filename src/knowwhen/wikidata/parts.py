@@ -24,7 +24,7 @@ from knowwhen.errors import BadRequest, DamagedFile
 from knowwhen.facts.frames import write_parquet
 from knowwhen.files import part_of, sweep_parts, write_whole
 
-AGAIN = "once there is room the same command goes on"
+AGAIN = "once there is room the same command continues"
 FORMAT = 1  # of these folders; work begun by another is not gone on with
 
 
