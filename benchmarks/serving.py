@@ -4,16 +4,19 @@
     python -m benchmarks.serving --case leaders --seconds 5
     python -m benchmarks.serving --soak 100000            as many requests, and the memory before and after
     python -m benchmarks.serving --malformed 10000        requests that are none, and whether it still serves
+    python -m benchmarks.serving --names 500000           the completion of names, in process
 
 Prints one JSON object a line. `share` is requests a second over the questions a second of `ask_batch` in a process, in
 batches of as many, measured just before; `of_empty_route` is over those of a FastAPI route that does nothing. Models
 have random rows: time does not depend on what they learned. wrk is a package of Debian's, and shares the cores.
+`share_of_processor` compares the processor time of one question in both, which a busy machine disturbs less.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import socket
 import statistics
@@ -35,6 +38,7 @@ from starlette.types import ASGIApp
 from benchmarks.query import random_world, seconds
 from knowwhen.facts.catalog import load
 from knowwhen.facts.dataset import Dataset
+from knowwhen.facts.index.names import Lookup
 from knowwhen.models import Background, Sizes, Specification, build
 from knowwhen.serve.app import create_app
 from knowwhen.serve.server import address, bind, serve_on
@@ -78,11 +82,21 @@ def questions(dataset: Dataset, count: int = QUESTIONS) -> list[tuple[str, str, 
     return [(s, p, "?", labels[t]) for s, p, t in zip(facts["subject"], facts["predicate"], times, strict=True)]
 
 
-def in_process(model: TrainedModel, asked: list[tuple[str, str, str, str]], batch: int, repeat: int) -> float:
-    """Questions a second of `ask_batch`, from names to answers; without JSON, which is part of what serving costs."""
+def in_process(
+    model: TrainedModel, asked: list[tuple[str, str, str, str]], batch: int, repeat: int
+) -> tuple[float, float]:
+    """Questions a second of `ask_batch`, from names to answers, and its processor time for one; without JSON."""
     parts = [asked[i * batch % (len(asked) - batch) :][:batch] for i in range(repeat)]
     model.ask(parts[0])
-    return batch / statistics.median(seconds(lambda part=part: model.ask(part)) for part in parts)
+    began = time.process_time()
+    taken = [seconds(lambda part=part: model.ask(part)) for part in parts]
+    return batch / statistics.median(taken), (time.process_time() - began) / (batch * repeat)
+
+
+def processor_seconds(pid: int) -> float:
+    """What a process used of the processors so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager
@@ -148,17 +162,22 @@ def measure(case: str, connections: list[int], duration: float) -> Iterator[dict
     del model  # the server has one of its own
     with server("--empty") as (url, _):
         empty = {count: wrk(url, ["/"], count, min(duration, 3))["per_second"] for count in connections}
-    with server("--serve", case) as (url, _):
+    with server("--serve", case) as (url, pid):
         wrk(url, paths_of(asked), 8, 1)
         for count in connections:
+            before = processor_seconds(pid)
             found = wrk(url, paths_of(asked), count, duration)
+            used = (processor_seconds(pid) - before) / (found["per_second"] * duration)
             yield {
                 "case": case,
                 "entities": entities,
                 "connections": count,
                 **found,
-                "in_process_per_second": round(alone[count], 1),
-                "share": round(found["per_second"] / alone[count], 3),
+                "in_process_per_second": round(alone[count][0], 1),
+                "share": round(found["per_second"] / alone[count][0], 3),
+                "processor_us": round(1e6 * used),
+                "in_process_processor_us": round(1e6 * alone[count][1]),
+                "share_of_processor": round(alone[count][1] / used, 3),
                 "of_empty_route": round(found["per_second"] / empty[count], 3),
                 "threads": torch.get_num_threads(),
             }
@@ -198,6 +217,48 @@ def malformed(count: int) -> dict[str, object]:
     return {"malformed": count, "statuses": sorted(statuses), "serving": alive}
 
 
+def completion(count: int) -> dict[str, object]:
+    """Milliseconds to complete what is typed, over names of two to four words; nearly right ones are typed wrong."""
+    rng = np.random.default_rng(0)
+    syllables = [
+        "ba",
+        "ra",
+        "ck",
+        "o",
+        "ma",
+        "fran",
+        "cis",
+        "mit",
+        "ter",
+        "and",
+        "lu",
+        "sti",
+        "són",
+        "ville",
+        "de",
+        "ka",
+    ]
+    chosen = rng.integers(0, len(syllables), (40_000, 3))
+    words = np.array(["".join(syllables[i] for i in row).capitalize() for row in chosen])
+    names = [
+        " ".join(row[: 2 + i % 3]) for i, row in enumerate(words[rng.integers(0, len(words), (count, 4))].tolist())
+    ]
+    lookup, weights = Lookup(names), rng.zipf(1.6, count)
+    built = seconds(lambda: lookup.complete("warm", weights))
+    asked = [names[i] for i in rng.integers(0, count, 50)]
+    typed = {
+        "first_letter": [name[:1] for name in asked],
+        "four_letters": [name[:4] for name in asked],
+        "last_word": [name.split()[-1] for name in asked],
+        "typo": [name[:3] + "x" + name[4:] for name in asked],
+    }
+    taken = {
+        f"{kind}_ms": round(1e3 * statistics.median(seconds(lambda t=t: lookup.complete(t, weights)) for t in texts), 2)
+        for kind, texts in typed.items()
+    }
+    return {"names": count, "built_s": round(built, 1), **taken}
+
+
 def serve(app: ASGIApp) -> None:
     listening: socket.socket = bind("127.0.0.1", 0)
     print(address(listening), flush=True)
@@ -222,6 +283,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--soak", type=int)
     parser.add_argument("--malformed", type=int)
+    parser.add_argument("--names", type=int)
     parser.add_argument("--serve", choices=CASES, help=argparse.SUPPRESS)
     parser.add_argument("--empty", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -231,6 +293,8 @@ def main() -> None:
         serve(create_app(Service({options.serve: trained(options.serve)})))
     elif options.soak:
         print(json.dumps(soak(options.soak)))
+    elif options.names:
+        print(json.dumps(completion(options.names)))
     elif options.malformed:
         print(json.dumps(malformed(options.malformed)))
     else:
