@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 
 import torch
 from torch import Tensor
 
 from knowwhen.distributed import collectives
 from knowwhen.distributed.shard import Shard
-from knowwhen.models.scores import Cells, Distance, ModulusDistance, Product, Scores, Sparse, Total
+from knowwhen.models.scores import Cells, Distance, Product, Scores, Sparse, Total
 
 
 class Split(Scores):
@@ -42,13 +43,12 @@ def is_split(scores: Scores, tables: Sequence[Tensor]) -> bool:
 
 def own_columns(scores: Scores) -> Scores:
     """Scores with the rows of this process alone; the gradient of what they are made of is that of all processes."""
-    if isinstance(scores, Product):
-        constant = None if scores.constant is None else collectives.used(scores.constant)
-        return Product(collectives.used(scores.query), scores.table, constant)
-    if isinstance(scores, ModulusDistance):
-        return ModulusDistance(collectives.used(scores.query), scores.table)
-    if isinstance(scores, Distance):
-        return Distance(collectives.used(scores.query), scores.table, scores.p)
+    if isinstance(scores, Product | Distance):
+        here = copy(scores)  # of whatever kind of distance
+        here.query = collectives.used(scores.query)
+        if isinstance(here, Product) and here.constant is not None:
+            here.constant = collectives.used(here.constant)
+        return here
     assert isinstance(scores, Total), type(scores).__name__
     return Total(own_columns(scores.one), own_columns(scores.other))
 
