@@ -6,13 +6,14 @@ import multiprocessing
 import os
 import socket
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 import torch._dynamo  # the first optimizer imports it, in two seconds
 
+from benchmarks.hosts import Host
 from knowwhen.distributed.processes import joined
 from knowwhen.facts.table import OPEN, Facts
 from knowwhen.models import Background, Sizes, build
@@ -32,19 +33,31 @@ class Ended:
     code: int | None
 
 
-def in_processes(count: int, function: Callable, *arguments: object, fails: bool = False) -> list:
+def in_processes(
+    count: int,
+    function: Callable,
+    *arguments: object,
+    fails: bool = False,
+    hosts: Sequence[Host] = (),
+    seconds: int = 20,
+) -> list:
     """What function(*arguments) gives in each of `count` processes that have joined each other.
 
-    Where it `fails`, the error of a process, or how it ended.
+    Where it `fails`, the error of a process, or how it ended. With `hosts`, each process is on one of them; `seconds`
+    is how long they wait for each other.
     """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     ends = [FORKS.Pipe(duplex=False) for _ in range(count)]
-    arguments = (function, arguments, fails)
-    processes = [
-        FORKS.Process(target=_one, args=(rank, count, port, ends[rank][1], *arguments)) for rank in range(count)
-    ]
+    address = hosts[0].address if hosts else "127.0.0.1"
+    work = (function, arguments, fails)
+    processes = []
+    for rank in range(count):
+        variables = {"RANK": rank, "WORLD_SIZE": count, "MASTER_ADDR": address, "MASTER_PORT": port}
+        variables = {name: str(value) for name, value in variables.items()} | {"KNOWWHEN_TIMEOUT": str(seconds)}
+        host = hosts[rank] if hosts else None
+        processes.append(FORKS.Process(target=_one, args=(variables, host, ends[rank][1], *work)))
     for process, (_, theirs) in zip(processes, ends, strict=True):
         process.start()
         theirs.close()
@@ -66,10 +79,11 @@ def in_processes(count: int, function: Callable, *arguments: object, fails: bool
     return found
 
 
-def _one(rank, count, port, end, function, arguments, fails) -> None:
-    os.environ.update(RANK=str(rank), WORLD_SIZE=str(count), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
-    os.environ["KNOWWHEN_TIMEOUT"] = "20"
+def _one(variables, host, end, function, arguments, fails) -> None:
+    os.environ.update(variables)
     torch.set_num_threads(1)
+    if host is not None:
+        host.enter()
     try:
         with joined():
             end.send(function(*arguments))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -103,9 +104,14 @@ def _speaks(error: Exception, shard: Shard) -> bool:
         return shard.rank == 0
     if isinstance(error, LostOthers) and os.environ.get(LAUNCHED):
         return False
-    try:
-        store = dist.distributed_c10d._get_default_store()
-        store.set_timeout(timedelta(seconds=STORE_SECONDS))
-        return int(store.add(ERROR, 1)) == 1
-    except RuntimeError:  # the store is out of reach, and so are the others
-        return True
+    answer: list[int] = []
+
+    def ask() -> None:
+        with suppress(RuntimeError):
+            answer.append(int(dist.distributed_c10d._get_default_store().add(ERROR, 1)))
+
+    # The store may be out of reach, and has no time-out for that: then whoever notices speaks.
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    asking.join(STORE_SECONDS)
+    return answer in ([], [1])
