@@ -21,6 +21,7 @@ LAYERS = [
     "chunks",
     "text",
     "drawable",
+    "cluster",
     "facts",
     "distributed",
     "models",

@@ -12,11 +12,12 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 from knowwhen.cli.opening import AllowCode, Device, NoVerify, Run, open_run
 from knowwhen.cli.output import Json, errors, say, show
 from knowwhen.cli.reading import reading as with_reading
-from knowwhen.cli.workers import Workers, together
+from knowwhen.cli.workers import Address, EngineOption, Workers, parse_engine, together
 from knowwhen.distributed.started import goes_on
 from knowwhen.errors import BadRequest
 
 if TYPE_CHECKING:
+    from knowwhen.trained import TrainedModel
     from knowwhen.training.config import Config
     from knowwhen.training.loop import Record, State
 
@@ -39,6 +40,8 @@ def train(
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in that folder.")] = False,
     allow_code: AllowCode = False,
     workers: Workers = None,
+    engine: EngineOption = "processes",
+    address: Address = None,
     as_json: Json = False,
 ) -> None:
     """Train a model on facts. Ctrl-C saves and stops, --resume continues.
@@ -52,22 +55,24 @@ def train(
         raise BadRequest("name a folder for the run: --run runs/first")
     overrides = dict(parse_override(text) for text in settings or ())
     reading.pop("given")
+    options = {"data": data, "recipe": recipe, "overrides": overrides, "allow_code": allow_code, "reading": reading}
+    if parse_engine(engine, address) == "ray":
+        from knowwhen.cli.on_ray import train_on_ray
+
+        show({**train_on_ray(run, resume, workers or 1, address, options), "run": str(run)}, as_json)
+        return
     with together(workers, RESTARTS) as prints:
-        resume = resume or goes_on()
-        trained = train_model(
-            data,
-            recipe,
-            run=run,
-            resume=resume,
-            overrides=overrides,
-            progress=TrainingBar(),
-            allow_code=allow_code,
-            reading=reading,
-        )
-        last = trained.records[-1] if trained.records else {}
-        about = {**trained.info(), **{k: v for k, v in last.items() if k not in ("valid", "corrected")}}
+        if goes_on() and (run / "config.toml").exists():
+            options, resume = {**options, "data": None}, True  # what the run began with: standard input is read once
+        trained = train_model(run=run, resume=resume, progress=TrainingBar(), **options)
         if prints:
-            show({**about, "run": str(run)}, as_json)
+            show({**about(trained), "run": str(run)}, as_json)
+
+
+def about(trained: TrainedModel) -> dict[str, object]:
+    """What it is, and its last epoch."""
+    last = trained.records[-1] if trained.records else {}
+    return {**trained.info(), **{k: v for k, v in last.items() if k not in ("valid", "corrected")}}
 
 
 def info(

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 from knowwhen.cli.output import Json, download_progress, errors, say, show
 from knowwhen.cli.reading import parse_fractions
+from knowwhen.cli.workers import Address, EngineOption, parse_engine
 from knowwhen.errors import BadRequest
 from knowwhen.text import visible
 
@@ -72,6 +73,8 @@ def make(
     seed: Seed = 0,
     part: Annotated[str | None, typer.Option("--part", help="Extract only part i of n, for merge.")] = None,
     window: Annotated[int, typer.Option("--window", help="Megabytes of work that a kill can lose, per core.")] = 64,
+    engine: EngineOption = "processes",
+    address: Address = None,
     as_json: Json = False,
 ) -> None:
     """Make a dataset folder from a dump. After Ctrl-C or a kill, the same command continues.
@@ -85,12 +88,15 @@ def make(
     from knowwhen.wikidata.making import make as make_dataset
     from knowwhen.wikidata.settings import ExtractionSettings, SelectionSettings
 
+    chosen = parse_engine(engine, address)
+    if chosen == "ray" and part is not None:
+        raise BadRequest("--engine ray makes the parts itself; leave --part out")
     selection = _selection(keep, drop, min_degree, min_predicate, granularity, split, seed)
     share, shares = _parse_part(part)
     extraction = _checked(ExtractionSettings, lang=lang, part=share, parts=shares, window_megabytes=window)
     with DumpProgress("standard input" if dump == "-" else dump) as shown:
         if part is None:
-            sheet = make_dataset(dump, out, extraction, selection, shown)
+            sheet = make_dataset(dump, out, extraction, selection, shown, engine=chosen, address=address)
         elif selection != SelectionSettings():
             raise BadRequest(
                 f"--part {part} only extracts; give --keep, --drop, --min-degree … to `knowwhen wikidata merge`"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -17,6 +17,21 @@ Workers = Annotated[
     int | None,
     typer.Option("--workers", min=1, help="Split entities over this many processes; torchrun works too."),
 ]
+EngineOption = Annotated[str, typer.Option("--engine", help="processes of this machine, or ray: a cluster.")]
+Address = Annotated[
+    str | None,
+    typer.Option("--address", help="Of the Ray cluster; by default that of RAY_ADDRESS, or a new one here."),
+]
+
+
+def parse_engine(engine: str, address: str | None) -> Literal["processes", "ray"]:
+    if engine == "ray":
+        return "ray"
+    if engine != "processes":
+        raise BadRequest(f"--engine is {engine!r}; expected processes or ray")
+    if address is not None:
+        raise BadRequest("--address is that of a Ray cluster; give --engine ray with it")
+    return "processes"
 
 
 @contextmanager

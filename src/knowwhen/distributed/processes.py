@@ -26,31 +26,49 @@ STORE_SECONDS = 5  # for a last question to the others
 ERROR = "knowwhen/error"
 
 
+class Spoken(Exception):
+    """Another process has told of an error that ends this one too."""
+
+
+def timeout() -> timedelta:
+    """How long a process waits for the others."""
+    seconds = os.environ.get(TIMEOUT) or SECONDS
+    try:
+        return timedelta(seconds=float(seconds))
+    except (ValueError, OverflowError):
+        raise BadRequest(f"{TIMEOUT} is {seconds!r}; expected a number of seconds") from None
+
+
 @contextmanager
 def joined() -> Iterator[Shard | None]:
-    """Inside, this process is one of those that were started together, and models are split; None: it is alone."""
+    """Inside, this process is one of those that were started together, and models are split; None: it is alone.
+
+    Where another process tells of the error that ends all, this one ends in silence, or, where someone else has joined
+    them and would take that for a loss, in `Spoken`.
+    """
     if world_size() == 1:
         yield None
         return
-    seconds = os.environ.get(TIMEOUT) or SECONDS
-    try:
-        timeout = timedelta(seconds=float(seconds))
-    except (ValueError, OverflowError):
-        raise BadRequest(f"{TIMEOUT} is {seconds!r}; expected a number of seconds") from None
-    backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
-    if torch.cuda.is_available():
-        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
-    told(dist.init_process_group, backend, timeout=timeout)
+    is_ours = not dist.is_initialized()
+    if is_ours:
+        backend = "gloo"
+        if torch.cuda.is_available():
+            backend = "cpu:gloo,cuda:nccl"
+            torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
+        told(dist.init_process_group, backend, timeout=timeout())
     shard = Shard(dist.get_rank(), dist.get_world_size())
     try:
         with splitting(shard):
             yield shard
     except Exception as error:
-        if not _speaks(error, shard):
+        if _speaks(error, shard):
+            raise
+        if is_ours:
             leave(LOST)
-        raise
-    with suppress(RuntimeError):
-        dist.destroy_process_group()
+        raise Spoken from error
+    if is_ours:
+        with suppress(RuntimeError):
+            dist.destroy_process_group()
 
 
 def leave(code: int) -> NoReturn:

@@ -23,9 +23,11 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def extract(source: str | Path, folder: Path, settings: ExtractionSettings, progress: Progress) -> Part:
+def extract(
+    source: str | Path, folder: Path, settings: ExtractionSettings, progress: Progress, workers: int | None = None
+) -> Part:
     """The folder with all that the share of the dump holds; what is finished in it already is not done again."""
-    workers = min(cores(), MAX_WORKERS)
+    workers = workers or min(cores(), MAX_WORKERS)
     dump = Dump(source, workers)
     try:
         with writing(folder, AGAIN):

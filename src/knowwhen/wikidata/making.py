@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 import duckdb
 
@@ -19,11 +19,13 @@ from knowwhen.wikidata.classes import dropped_by_default
 from knowwhen.wikidata.datasheet import Sheet
 from knowwhen.wikidata.extraction import cores, extract
 from knowwhen.wikidata.folder import sizes, write_tables
+from knowwhen.wikidata.on_ray import extract_on_ray
 from knowwhen.wikidata.parts import AGAIN, Part, check_complete
 from knowwhen.wikidata.selection import Selection
 from knowwhen.wikidata.settings import ExtractionSettings, SelectionSettings
 from knowwhen.wikidata.splitting import HeldOut, hold_out
 
+Engine = Literal["processes", "ray"]
 MEMORY = "1GB"  # of duckdb, which spills the rest to disk
 
 
@@ -36,14 +38,28 @@ class Reporter(Protocol):
 
 
 def make(
-    source: str | Path, out: Path, extraction: ExtractionSettings, selection: SelectionSettings, reporter: Reporter
+    source: str | Path,
+    out: Path,
+    extraction: ExtractionSettings,
+    selection: SelectionSettings,
+    reporter: Reporter,
+    *,
+    engine: Engine = "processes",
+    address: str | None = None,
 ) -> Sheet:
-    """Writes the dataset folder of a dump and returns its datasheet; the same call goes on after a kill."""
+    """Writes the dataset folder of a dump and returns its datasheet; the same call goes on after a kill.
+
+    The engine is this machine's processes, or the Ray cluster at an address.
+    """
     check_new(out)
-    part = extract(source, parts_folder(out), extraction, reporter.bytes)
-    sheet = merge([part], out, selection, reporter)
-    with writing(part.folder, "delete it"):
-        remove(part.folder)
+    folder = parts_folder(out)
+    if engine == "ray":
+        parts = extract_on_ray(source, folder, extraction, address, reporter.say)
+    else:
+        parts = [extract(source, folder, extraction, reporter.bytes)]
+    sheet = merge(parts, out, selection, reporter)
+    with writing(folder, "delete it"):
+        remove(folder)
     return sheet
 
 
