@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test browser check bench faults fuzz docs site wheel clean
+.PHONY: demo test browser check bench cluster faults fuzz docs site wheel clean
 
 demo: $(READY)
 	rm -rf runs/demo
@@ -30,6 +30,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.evaluation
 	$(BIN)/python -m benchmarks.query
 	$(BIN)/python -m benchmarks.serving
+	$(BIN)/python -m benchmarks.distributed --sampling uniform --negatives 2048
 	$(BIN)/python -m benchmarks.wikidata
 
 # Every fault at every operation of every command that writes; and 50,000 damaged inputs. Each prints what survived.
@@ -39,6 +40,10 @@ faults: $(READY)
 fuzz: $(READY)
 	OMP_NUM_THREADS=1 POLARS_MAX_THREADS=1 $(BIN)/python -m tests.fuzz.fuzzing --cases 50000 --seed 0
 	OMP_NUM_THREADS=1 POLARS_MAX_THREADS=1 $(BIN)/python -m tests.fuzz.fuzzing --cases 500 --seed 0 --target flipped_run
+
+# Extraction and training on a Ray cluster of two nodes here, and a killed process.
+cluster: $(READY)
+	KNOWWHEN_RAY=1 $(BIN)/pytest -n 0 tests/distributed/test_ray.py
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py
@@ -61,5 +66,5 @@ clean:
 $(READY): pyproject.toml constraints.txt
 	test -d .venv || $(PYTHON) -m venv .venv
 	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt torch
-	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[docs,excel,mcp,plot,rdf,serve,wikidata,dev]'
+	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[docs,excel,mcp,plot,ray,rdf,serve,wikidata,dev]'
 	touch $@

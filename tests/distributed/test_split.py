@@ -35,6 +35,14 @@ KINDS = {
     "a distance, sampled": {"model.name": "transe", **SAMPLED},
     "evidence": {**EVIDENCE, "evidence.dropout": 0.25},
     "evidence, sampled": {**EVIDENCE, **SAMPLED},
+    "each fact's negatives": {"model.name": "complex", "objective.sampling": "each", "objective.negatives": 5},
+    "margin": {
+        "model.name": "transe",
+        "objective.loss": "margin",
+        "objective.sampling": "each",
+        "objective.negatives": 5,
+    },
+    "binary": {"model.name": "complex", "objective.loss": "binary"},
     "adam": {"model.name": "complex", "training.optimizer": "adam", "training.learning_rate": 0.01},
     "a core": {"model.name": "tucker"},
 }

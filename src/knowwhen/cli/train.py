@@ -55,7 +55,13 @@ def train(
         raise BadRequest("name a folder for the run: --run runs/first")
     overrides = dict(parse_override(text) for text in settings or ())
     reading.pop("given")
-    options = {"data": data, "recipe": recipe, "overrides": overrides, "allow_code": allow_code, "reading": reading}
+    options: dict[str, Any] = {
+        "data": data,
+        "recipe": recipe,
+        "overrides": overrides,
+        "allow_code": allow_code,
+        "reading": reading,
+    }
     if parse_engine(engine, address) == "ray":
         from knowwhen.cli.on_ray import train_on_ray
 

@@ -59,6 +59,9 @@ def chosen(scores: Scores, columns: Tensor) -> Tensor:  # (b, k)
 
 def without(scores: Scores, rows: Tensor, columns: Tensor) -> Scores:
     """The same scores, but what is in these cells is no rival."""
+    if isinstance(scores, Split):
+        own, shard = scores.shard.own(columns), scores.shard
+        return Split(without(scores.here, rows[own], shard.places(columns[own])), shard, scores.columns)
     dense, cells = scores.split()
     never = torch.full((len(rows),), NEVER, dtype=torch.get_default_dtype(), device=rows.device)
     if cells is None:
