@@ -89,11 +89,10 @@ def fail_in_the_second():
 
 
 def test_an_error_in_one_process_ends_all_and_only_it_speaks():
-    began = time.monotonic()
-    first, second, third = in_processes(3, fail_in_the_second, fails=True)
+    # They would wait for each other for ten minutes; `in_processes` itself gives up after one.
+    first, second, third = in_processes(3, fail_in_the_second, fails=True, seconds=600)
     assert str(second) == "a bad request"
     assert first == third == Ended(LOST)
-    assert time.monotonic() - began < 20  # 20 s is the time-out of these processes
 
 
 def take_turns(folder: Path):

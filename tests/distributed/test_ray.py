@@ -24,7 +24,7 @@ from knowwhen.wikidata.settings import ExtractionSettings, SelectionSettings
 
 needs_ray = pytest.mark.skipif(not os.environ.get("KNOWWHEN_RAY"), reason="takes a minute; KNOWWHEN_RAY=1 runs it")
 SMALL = ExtractionSettings(window_megabytes=1)
-SETTINGS = {"model.rank": 4, "training.epochs": 12, "training.batch_size": 500, "validation.every": 0}
+SETTINGS = {"model.rank": 4, "training.epochs": 6, "training.batch_size": 500, "validation.every": 0}
 
 
 class Silent:
@@ -90,7 +90,7 @@ def test_a_run_on_ray_survives_the_loss_of_a_process(cluster, tmp_path):
     assert len(list(pids.glob("1-*"))) == 2  # it was started again
     alone = kw.train("leaders", run=tmp_path / "alone", overrides=SETTINGS)
     found = kw.open(run)
-    assert about["epochs"] == 12
+    assert about["epochs"] == 6
     assert [one["loss"] for one in found.records] == pytest.approx([one["loss"] for one in alone.records], rel=1e-4)
     assert found.evaluate().mrr == pytest.approx(alone.evaluate().mrr, abs=5e-4)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 import torch._dynamo  # the first optimizer imports it, in two seconds
+from torch.distributed import TCPStore
 
 from benchmarks.hosts import Host
 from knowwhen.distributed.processes import joined
@@ -51,11 +52,14 @@ def in_processes(
         port = free.getsockname()[1]
     ends = [FORKS.Pipe(duplex=False) for _ in range(count)]
     address = hosts[0].address if hosts else "127.0.0.1"
+    # As with torchrun, the store outlives the processes; on other hosts, the first of them keeps it.
+    store = None if hosts else TCPStore(address, port, is_master=True, wait_for_workers=False)
     work = (function, arguments, fails)
     processes = []
     for rank in range(count):
         variables = {"RANK": rank, "WORLD_SIZE": count, "MASTER_ADDR": address, "MASTER_PORT": port}
-        variables = {name: str(value) for name, value in variables.items()} | {"KNOWWHEN_TIMEOUT": str(seconds)}
+        variables = {**variables, "KNOWWHEN_TIMEOUT": seconds, "TORCHELASTIC_USE_AGENT_STORE": store is not None}
+        variables = {name: str(value) for name, value in variables.items()}
         host = hosts[rank] if hosts else None
         processes.append(FORKS.Process(target=_one, args=(variables, host, ends[rank][1], *work)))
     for process, (_, theirs) in zip(processes, ends, strict=True):
