@@ -17,10 +17,10 @@ Workers = Annotated[
     int | None,
     typer.Option("--workers", min=1, help="Split entities over this many processes; torchrun works too."),
 ]
-EngineOption = Annotated[str, typer.Option("--engine", help="processes of this machine, or ray: a cluster.")]
+EngineOption = Annotated[str, typer.Option("--engine", help="Where the work runs: processes of this machine, or ray.")]
 Address = Annotated[
     str | None,
-    typer.Option("--address", help="Of the Ray cluster; by default that of RAY_ADDRESS, or a new one here."),
+    typer.Option("--address", help="Address of the Ray cluster; RAY_ADDRESS by default, else a new local one."),
 ]
 
 
