@@ -95,6 +95,19 @@ def test_an_error_in_one_process_ends_all_and_only_it_speaks():
     assert first == third == Ended(LOST)
 
 
+def fail_in_the_first():
+    def fail():
+        raise BadRequest("a bad request")
+
+    first_then_all(fail, fail)
+
+
+def test_those_who_wait_for_the_first_end_with_it():
+    first, second = in_processes(2, fail_in_the_first, fails=True, seconds=600)
+    assert str(first) == "a bad request"
+    assert second == Ended(LOST)
+
+
 def take_turns(folder: Path):
     seen = first_then_all(lambda: (folder / "made").write_text("x"), lambda: (folder / "made").read_text())
     return seen, of_first(current().rank + 5)

@@ -82,8 +82,12 @@ def leave(code: int) -> NoReturn:
 def first_then_all(first: Callable[[], Result], others: Callable[[], Result]) -> Result:
     """What the first process makes, and then the others, which find what it has written."""
     if is_first():
-        found = first()
-        _pass_on()
+        try:
+            found = first()
+        except BaseException:
+            _pass_on("failed")
+            raise
+        _pass_on("done")
         return found
     _wait_for_first()
     return others()
@@ -102,22 +106,27 @@ def of_first(number: int) -> int:
 _turns = 0
 
 
-def _pass_on() -> None:
+def _pass_on(outcome: str) -> None:
     global _turns
     if current() is not None:
         _turns += 1
-        told(dist.distributed_c10d._get_default_store().set, f"knowwhen/turn/{_turns}", "done")
+        told(dist.distributed_c10d._get_default_store().set, f"knowwhen/turn/{_turns}", outcome)
 
 
 def _wait_for_first() -> None:
     """However long it takes: a collective would time out."""
     global _turns
     _turns += 1
-    told(dist.distributed_c10d._get_default_store().wait, [f"knowwhen/turn/{_turns}"], timedelta(seconds=A_DAY))
+    store, turn = dist.distributed_c10d._get_default_store(), f"knowwhen/turn/{_turns}"
+    told(store.wait, [turn], timedelta(seconds=A_DAY))
+    if told(store.get, turn) != b"done":
+        raise Spoken
 
 
 def _speaks(error: Exception, shard: Shard) -> bool:
     """Whether this process tells of an error: the first of all that has one. The others only lose it."""
+    if isinstance(error, Spoken):
+        return False
     if isinstance(error, Interrupted):  # as all are
         return shard.rank == 0
     if isinstance(error, LostOthers) and os.environ.get(LAUNCHED):
