@@ -97,7 +97,7 @@ def test_without_evidence_the_rest_of_the_recipe_is_the_same():
 
 def test_correction_is_for_recipes_that_hold_facts_out():
     corrected = {e.data for e in planned(EVIDENCE) if e.row == CORRECTED}
-    assert corrected == {"icews14", "icews05-15"}
+    assert corrected == {"icews14", "icews05-15", "wikidata12k", "leaders"}
     with pytest.raises(BadRequest, match="the recipe for yago15k holds no facts out to learn a correction from"):
         planned(EVIDENCE, datasets=["yago15k"], models=[CORRECTED])
 

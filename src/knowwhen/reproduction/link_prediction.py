@@ -149,7 +149,7 @@ EVIDENCE = Table(
     "Evidence: test MRR, also by what train says about the pair; without, settings are the same",
     plan_evidence,
     evidence_rows,
-    datasets=(*paper.DATASETS, "wikidata12k"),
+    datasets=(*paper.DATASETS, "wikidata12k", "leaders"),
     models=(CORRECTED, WITH, WITHOUT),
     shows=("evidence", "table2"),
 )
