@@ -3,7 +3,7 @@
 const KEY = "knowwhen-key";
 
 /** What the server said was wrong: its text, and names that may have been meant. */
-export class Problem extends Error {
+class Problem extends Error {
   constructor({ status = 0, detail = "", suggestions = [], error = "" }) {
     super(detail);
     Object.assign(this, { status, suggestions, error });
@@ -42,7 +42,11 @@ async function send(address, options) {
     return {};
   });
   if (!response.ok) {
-    throw new Problem({ detail: `The server answered with status ${response.status}.`, status: response.status, ...found });
+    throw new Problem({
+      detail: `The server answered with status ${response.status}.`,
+      status: response.status,
+      ...found,
+    });
   }
   return found;
 }

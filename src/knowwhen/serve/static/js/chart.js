@@ -25,19 +25,23 @@ export function axes(width, { height, x: [first, last], y: [low, high] = [0, 1],
   const y = (value) => bottom - ((value - low) / (high - low || 1)) * (bottom - top);
   const root = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, class: "figure", "aria-hidden": "true" });
   for (const value of levels(low, high)) {
-    root.append(svg("line", { class: "grid", x1: left, x2: right, y1: y(value), y2: y(value) }),
-      svg("text", { class: "tick", x: left - 8, y: y(value) + 4, "text-anchor": "end" }, yText(value)));
+    root.append(
+      svg("line", { class: "grid", x1: left, x2: right, y1: y(value), y2: y(value) }),
+      svg("text", { class: "tick", x: left - 8, y: y(value) + 4, "text-anchor": "end" }, yText(value)),
+    );
   }
   for (const { at, text } of marks(first, last, Math.max(2, (right - left) / 66))) {
-    root.append(svg("line", { class: "tickline", x1: x(at), x2: x(at), y1: bottom, y2: bottom + 5 }),
-      svg("text", { class: "tick", x: x(at), y: bottom + 19, "text-anchor": "middle" }, text));
+    root.append(
+      svg("line", { class: "tickline", x1: x(at), x2: x(at), y1: bottom, y2: bottom + 5 }),
+      svg("text", { class: "tick", x: x(at), y: bottom + 19, "text-anchor": "middle" }, text),
+    );
   }
   root.append(svg("line", { class: "baseline", x1: left, x2: right, y1: bottom, y2: bottom }));
   return { root, x, y, left, right, top, bottom, width };
 }
 
 /** Four or five round levels between two numbers. */
-export function levels(low, high) {
+function levels(low, high) {
   const rough = (high - low) / 4 || 1;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 2.5, 5, 10].map((one) => one * power).find((one) => one >= rough - 1e-12);
@@ -63,12 +67,21 @@ export function follow(chart, root, read) {
     const [at, lines] = found;
     rule.setAttribute("x1", at);
     rule.setAttribute("x2", at);
-    fill(text, lines.map((line, i) => svg("tspan", { x: 0, dy: i ? 17 : 0 }, line)));
+    fill(
+      text,
+      lines.map((line, i) => svg("tspan", { x: 0, dy: i ? 17 : 0 }, line)),
+    );
     const wide = Math.max(...[...text.children].map((one) => one.getComputedTextLength())) + 18;
     const from = at + 12 + wide > chart.right ? at - 12 - wide : at + 12;
     for (const part of text.children) part.setAttribute("x", from + 9);
     text.setAttribute("y", chart.top + 20);
-    for (const [name, value] of Object.entries({ x: from, y: chart.top + 3, width: wide, height: lines.length * 17 + 10 })) box.setAttribute(name, value);
+    for (const [name, value] of Object.entries({
+      x: from,
+      y: chart.top + 3,
+      width: wide,
+      height: lines.length * 17 + 10,
+    }))
+      box.setAttribute(name, value);
     [rule, box, text].forEach((one) => one.setAttribute("visibility", "visible"));
   });
 }

@@ -1,7 +1,22 @@
 // A figure as a file: SVG and PNG that look the same elsewhere, and its numbers as CSV.
 
-const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap",
-  "stroke-linejoin", "opacity", "paint-order", "font-family", "font-size", "font-weight", "text-anchor", "visibility"];
+const STYLES = [
+  "fill",
+  "fill-opacity",
+  "stroke",
+  "stroke-width",
+  "stroke-opacity",
+  "stroke-dasharray",
+  "stroke-linecap",
+  "stroke-linejoin",
+  "opacity",
+  "paint-order",
+  "font-family",
+  "font-size",
+  "font-weight",
+  "text-anchor",
+  "visibility",
+];
 
 /** A copy of a figure with its looks in attributes of its own, on the page's background. */
 function standalone(figure) {
@@ -43,7 +58,10 @@ export async function savePng(figure, name) {
 
 /** Rows of a table, the first its header. */
 export function saveCsv(rows, name) {
-  save(new Blob([rows.map((row) => row.map(quoted).join(",")).join("\r\n") + "\r\n"], { type: "text/csv" }), `${name}.csv`);
+  save(
+    new Blob([rows.map((row) => row.map(quoted).join(",")).join("\r\n") + "\r\n"], { type: "text/csv" }),
+    `${name}.csv`,
+  );
 }
 
 // A cell that a spreadsheet would take for a formula gets an apostrophe before it, as spreadsheets write it themselves.

@@ -48,19 +48,39 @@ async function draw({ first = false } = {}) {
 }
 
 function drawViews(current) {
-  fill(document.getElementById("views"), VIEWS.map(({ name, label }) =>
-    h("a", { href: address(name), "aria-current": name === current ? "page" : undefined }, label)));
+  fill(
+    document.getElementById("views"),
+    VIEWS.map(({ name, label }) =>
+      h("a", { href: address(name), "aria-current": name === current ? "page" : undefined }, label),
+    ),
+  );
 }
 
 function drawFrame(info) {
-  const choice = info.runs.length > 1 && h("label", { class: "run" }, h("span", { class: "unseen" }, "Model"),
-    h("select", { onchange: (event) => go(address(here().view, { run: event.target.value })) },
-      info.runs.map(({ run }) => h("option", { value: run, selected: run === info.run }, visible(run)))));
+  const choice =
+    info.runs.length > 1 &&
+    h(
+      "label",
+      { class: "run" },
+      h("span", { class: "unseen" }, "Model"),
+      h(
+        "select",
+        { onchange: (event) => go(address(here().view, { run: event.target.value })) },
+        info.runs.map(({ run }) => h("option", { value: run, selected: run === info.run }, visible(run))),
+      ),
+    );
   fill(document.getElementById("tools"), choice, themeButton());
-  fill(document.getElementById("bottom"),
-    h("p", {}, "Answers are computed by a model from ", h("a", { href: address("model") }, visible(info.data.name)),
-      ". Known facts are marked as known; everything else is inferred and may be wrong."),
-    h("p", {}, h("a", { href: "/docs" }, "API")));
+  fill(
+    document.getElementById("bottom"),
+    h(
+      "p",
+      {},
+      "Answers are computed by a model from ",
+      h("a", { href: address("model") }, visible(info.data.name)),
+      ". Known facts are marked as known; everything else is inferred and may be wrong.",
+    ),
+    h("p", {}, h("a", { href: "/docs" }, "API")),
+  );
 }
 
 followLinks();

@@ -15,9 +15,19 @@ const KINDS = {
 export function answerRows(found, asked) {
   const groups = Object.entries(KINDS).map(([kind, [title, about]]) => {
     const rows = found.answers.filter((answer) => answer.known === (kind === "known"));
-    return rows.length > 0 && h("section", { class: `answers ${kind}`, "aria-label": `${title}: ${about}` },
-      h("h3", {}, title, h("small", {}, kind === "inferred" && found.judged ? "no fact covers that date" : about)),
-      h("ol", {}, rows.map((answer) => row(answer, found, asked))));
+    return (
+      rows.length > 0 &&
+      h(
+        "section",
+        { class: `answers ${kind}`, "aria-label": `${title}: ${about}` },
+        h("h3", {}, title, h("small", {}, kind === "inferred" && found.judged ? "no fact covers that date" : about)),
+        h(
+          "ol",
+          {},
+          rows.map((answer) => row(answer, found, asked)),
+        ),
+      )
+    );
   });
   return h("div", { class: "found" }, groups, footnote(found));
 }
@@ -25,21 +35,38 @@ export function answerRows(found, asked) {
 function row(answer, found, asked) {
   const fact = { ...asked, [found.asks]: answer.key };
   const panel = h("div", { class: "whypanel", hidden: true });
-  const toggle = h("button", { type: "button", class: "quiet small", "aria-expanded": "false",
-    "aria-label": `Why ${visible(answer.name)}?`,
-    onclick: () => {
-      panel.hidden = !panel.hidden;
-      toggle.setAttribute("aria-expanded", String(!panel.hidden));
-      if (!panel.hidden && !panel.hasChildNodes()) why(panel, answer, found, asked);
-    } }, "why");
+  const toggle = h(
+    "button",
+    {
+      type: "button",
+      class: "quiet small",
+      "aria-expanded": "false",
+      "aria-label": `Why ${visible(answer.name)}?`,
+      onclick: () => {
+        panel.hidden = !panel.hidden;
+        toggle.setAttribute("aria-expanded", String(!panel.hidden));
+        if (!panel.hidden && !panel.hasChildNodes()) why(panel, answer, found, asked);
+      },
+    },
+    "why",
+  );
   const name = found.asks === "predicate" ? named(answer.name) : entityLink(answer.name, answer.key);
-  return h("li", { class: "answer" },
+  return h(
+    "li",
+    { class: "answer" },
     h("span", { class: "name" }, name),
     h("span", { class: "bar", "aria-hidden": "true", vars: { "--share": answer.probability } }, h("span", {})),
     h("span", { class: "share" }, percent(answer.probability)),
-    h("span", { class: "when" },
-      answer.spans.length > 0 ? h("a", { href: whenAddress(fact) }, spans(answer.spans)) : h("a", { href: whenAddress(fact) }, "when?")),
-    toggle, panel);
+    h(
+      "span",
+      { class: "when" },
+      answer.spans.length > 0
+        ? h("a", { href: whenAddress(fact) }, spans(answer.spans))
+        : h("a", { href: whenAddress(fact) }, "when?"),
+    ),
+    toggle,
+    panel,
+  );
 }
 
 function spans(all) {
@@ -51,11 +78,16 @@ const whenAddress = ({ subject, predicate, object }) => address("when", { subjec
 
 function footnote(found) {
   const notes = [];
-  if (found.judged) notes.push("Each percentage is the chance that the fact holds then. Several may hold at once, so they need not add up to 100 %.");
+  if (found.judged)
+    notes.push(
+      "Each percentage is the chance that the fact holds then. Several may hold at once, so they need not add up to 100 %.",
+    );
   else notes.push("Percentages share 100 % among all possible answers.");
   if (found.beyond) notes.push("This date lies beyond the data: facts that would begin only later are not foreseen.");
-  notes.push(found.calibrated
-    ? "They were calibrated on facts that training did not see."
-    : "They are not calibrated: they order the answers, and may be far off as shares.");
+  notes.push(
+    found.calibrated
+      ? "They were calibrated on facts that training did not see."
+      : "They are not calibrated: they order the answers, and may be far off as shares.",
+  );
   return h("p", { class: "note" }, notes.join(" "));
 }

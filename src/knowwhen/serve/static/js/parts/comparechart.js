@@ -17,35 +17,57 @@ export function compareChart({ times, curves, measure, granularity, label }) {
   const y = measure === "probability" ? [0, 1] : [Math.min(...all, 0), Math.max(...all, 1)];
   const show = measure === "probability" ? percent : (value) => String(Math.round(value * 100) / 100);
 
-  return figure((width) => {
-    const chart = axes(width, { height: width < 560 ? 300 : 380, x, y, yText: show });
-    const { root } = chart;
-    const clip = (at) => Math.min(Math.max(chart.x(at), chart.left), chart.right);
-    const middle = (time) => chart.x(yearOf(time) + unit / 2);
-    for (const curve of curves) {
-      for (const known of curve.known) {
-        const [left, right] = edges(known, unit, x).map(clip);
-        if (right > left) root.append(svg("rect", { class: `term colour-${curve.colour}`, x: left, y: chart.top, width: right - left, height: chart.bottom - chart.top }));
+  return figure(
+    (width) => {
+      const chart = axes(width, { height: width < 560 ? 300 : 380, x, y, yText: show });
+      const { root } = chart;
+      const clip = (at) => Math.min(Math.max(chart.x(at), chart.left), chart.right);
+      const middle = (time) => chart.x(yearOf(time) + unit / 2);
+      for (const curve of curves) {
+        for (const known of curve.known) {
+          const [left, right] = edges(known, unit, x).map(clip);
+          if (right > left)
+            root.append(
+              svg("rect", {
+                class: `term colour-${curve.colour}`,
+                x: left,
+                y: chart.top,
+                width: right - left,
+                height: chart.bottom - chart.top,
+              }),
+            );
+        }
       }
-    }
-    for (const curve of curves) {
-      const points = times.map((time, i) => [middle(time), chart.y(curve.values[i])]);
-      root.append(svg("path", { class: `line colour-${curve.colour}`, d: path(points), "data-name": visible(curve.name) }));
-    }
-    root.append(...labels(curves, times, chart, middle));
-    follow(chart, root, (at) => {
-      const i = times.reduce((kept, time, k) => (Math.abs(middle(time) - at) < Math.abs(middle(times[kept]) - at) ? k : kept), 0);
-      const best = [...curves].sort((a, b) => b.values[i] - a.values[i]).slice(0, READ);
-      return [middle(times[i]), [date(times[i]), ...best.map((curve) => `${visible(curve.name)}  ${show(curve.values[i])}`)]];
-    });
-    return root;
-  }, { label });
+      for (const curve of curves) {
+        const points = times.map((time, i) => [middle(time), chart.y(curve.values[i])]);
+        root.append(
+          svg("path", { class: `line colour-${curve.colour}`, d: path(points), "data-name": visible(curve.name) }),
+        );
+      }
+      root.append(...labels(curves, times, chart, middle));
+      follow(chart, root, (at) => {
+        const i = times.reduce(
+          (kept, time, k) => (Math.abs(middle(time) - at) < Math.abs(middle(times[kept]) - at) ? k : kept),
+          0,
+        );
+        const best = [...curves].sort((a, b) => b.values[i] - a.values[i]).slice(0, READ);
+        return [
+          middle(times[i]),
+          [date(times[i]), ...best.map((curve) => `${visible(curve.name)}  ${show(curve.values[i])}`)],
+        ];
+      });
+      return root;
+    },
+    { label },
+  );
 }
 
 /** Each curve's name at its highest point, or near it, where there is room. */
 function labels(curves, times, chart, middle) {
   const taken = [];
-  const free = (box) => box.top >= 0 && !taken.some((one) => box.left < one.right && one.left < box.right && box.top < one.bottom && one.top < box.bottom);
+  const free = (box) =>
+    box.top >= 0 &&
+    !taken.some((one) => box.left < one.right && one.left < box.right && box.top < one.bottom && one.top < box.bottom);
   return curves.flatMap((curve) => {
     const name = visible(curve.name);
     const wide = name.length * LETTER;

@@ -15,9 +15,15 @@ export function complete(input, { kind, choose, extra = [] }) {
   let options = [];
   let active = -1;
   for (const [name, value] of Object.entries({
-    role: "combobox", "aria-autocomplete": "list", "aria-expanded": "false", "aria-controls": id,
-    autocomplete: "off", autocapitalize: "off", spellcheck: "false",
-  })) input.setAttribute(name, value);
+    role: "combobox",
+    "aria-autocomplete": "list",
+    "aria-expanded": "false",
+    "aria-controls": id,
+    autocomplete: "off",
+    autocapitalize: "off",
+    spellcheck: "false",
+  }))
+    input.setAttribute(name, value);
 
   function close() {
     only(async () => null); // names that are still on their way come too late
@@ -43,15 +49,28 @@ export function complete(input, { kind, choose, extra = [] }) {
 
   function show(names) {
     options = [...extra, ...names];
-    fill(list, options.map((option, i) =>
-      h("li", {
-        id: `${id}-${i}`, role: "option", "aria-selected": "false", class: option.asks ? "asks" : undefined,
-        onpointerdown: (event) => { event.preventDefault(); take(i); },
-        onpointermove: () => active !== i && mark(i),
-      },
-      named(option.name),
-      option.matched && option.matched !== option.name && h("small", {}, visible(option.matched)),
-      h("small", {}, option.about ?? plural(option.facts, "fact")))));
+    fill(
+      list,
+      options.map((option, i) =>
+        h(
+          "li",
+          {
+            id: `${id}-${i}`,
+            role: "option",
+            "aria-selected": "false",
+            class: option.asks ? "asks" : undefined,
+            onpointerdown: (event) => {
+              event.preventDefault();
+              take(i);
+            },
+            onpointermove: () => active !== i && mark(i),
+          },
+          named(option.name),
+          option.matched && option.matched !== option.name && h("small", {}, visible(option.matched)),
+          h("small", {}, option.about ?? plural(option.facts, "fact")),
+        ),
+      ),
+    );
     list.hidden = options.length === 0;
     active = -1;
     input.removeAttribute("aria-activedescendant");

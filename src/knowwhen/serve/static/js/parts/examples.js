@@ -8,7 +8,9 @@ import { date, number } from "../format.js";
 /** A dated fact about an entity that has many, as subject, predicate and object with key and name. */
 export async function startingFacts(count = 3) {
   const { names } = await get("/api/names", { limit: 6, run: chosenRun() });
-  const entities = await Promise.all(names.slice(0, 6).map((name) => get(entityPath(name.key), { limit: 300, run: chosenRun() })));
+  const entities = await Promise.all(
+    names.slice(0, 6).map((name) => get(entityPath(name.key), { limit: 300, run: chosenRun() })),
+  );
   const found = [];
   for (const entity of entities) {
     const facts = entity.facts.filter((fact) => fact.begin && fact.side === "subject");
@@ -16,8 +18,12 @@ export async function startingFacts(count = 3) {
     const [, most] = [...lanes].sort(([, a], [, b]) => b.length - a.length)[0] ?? [];
     const fact = most?.[Math.floor(most.length * 0.6)];
     if (fact) {
-      found.push({ subject: { key: entity.key, name: entity.name }, predicate: { key: fact.predicate_key, name: fact.predicate },
-        object: { key: fact.other_key, name: fact.other }, time: fact.begin });
+      found.push({
+        subject: { key: entity.key, name: entity.name },
+        predicate: { key: fact.predicate_key, name: fact.predicate },
+        object: { key: fact.other_key, name: fact.other },
+        time: fact.begin,
+      });
     }
     if (found.length === count) break;
   }
@@ -36,21 +42,68 @@ export async function examples(info) {
   const { data } = info;
   const lines = facts.flatMap((fact, i) => [line(fact, ["object", "subject", "time"][i % 3])]);
   const [first] = facts;
-  return h("div", { class: "state start" },
+  return h(
+    "div",
+    { class: "state start" },
     h("h2", {}, "What would you like to know?"),
-    h("p", {}, `Choose names above and put ? where the answer belongs. The model behind this page learned from `,
-      `${number(data.train)} facts about ${number(data.entities)} things`, data.first ? `, ${date(data.first)} to ${date(data.last)}` : "",
-      "; it also answers what no fact says, and marks it as inferred."),
-    lines.length > 0 && h("ul", { class: "starters" }, lines,
-      first && h("li", {}, h("a", { href: address("compare", { subject: first.subject.key, predicate: first.predicate.key }) },
-        h("span", {}, named(first.subject.name), " ", named(first.predicate.name), " …"), h("small", {}, "all of them along time"))),
-      first && h("li", {}, h("a", { href: address("entity", { key: first.subject.key }) }, named(first.subject.name), h("small", {}, "everything about it, on a timeline")))));
+    h(
+      "p",
+      {},
+      `Choose names above and put ? where the answer belongs. The model behind this page learned from `,
+      `${number(data.train)} facts about ${number(data.entities)} things`,
+      data.first ? `, ${date(data.first)} to ${date(data.last)}` : "",
+      "; it also answers what no fact says, and marks it as inferred.",
+    ),
+    lines.length > 0 &&
+      h(
+        "ul",
+        { class: "starters" },
+        lines,
+        first &&
+          h(
+            "li",
+            {},
+            h(
+              "a",
+              { href: address("compare", { subject: first.subject.key, predicate: first.predicate.key }) },
+              h("span", {}, named(first.subject.name), " ", named(first.predicate.name), " …"),
+              h("small", {}, "all of them along time"),
+            ),
+          ),
+        first &&
+          h(
+            "li",
+            {},
+            h(
+              "a",
+              { href: address("entity", { key: first.subject.key }) },
+              named(first.subject.name),
+              h("small", {}, "everything about it, on a timeline"),
+            ),
+          ),
+      ),
+  );
 }
 
 function line(fact, asks) {
-  const parameters = { subject: fact.subject.key, predicate: fact.predicate.key, object: fact.object.key, time: fact.time, [asks]: "?" };
-  const part = (place) => (place === asks ? h("b", {}, "?") : place === "time" ? date(fact.time) : named(fact[place].name));
+  const parameters = {
+    subject: fact.subject.key,
+    predicate: fact.predicate.key,
+    object: fact.object.key,
+    time: fact.time,
+    [asks]: "?",
+  };
+  const part = (place) =>
+    place === asks ? h("b", {}, "?") : place === "time" ? date(fact.time) : named(fact[place].name);
   const about = { object: "which one was it?", subject: "whose was it?", time: "when was it?" }[asks];
-  return h("li", {}, h("a", { href: asks === "time" ? address("when", { ...parameters, time: "" }) : address("ask", parameters) },
-    h("span", {}, part("subject"), " ", part("predicate"), " ", part("object"), ", ", part("time")), h("small", {}, about)));
+  return h(
+    "li",
+    {},
+    h(
+      "a",
+      { href: asks === "time" ? address("when", { ...parameters, time: "" }) : address("ask", parameters) },
+      h("span", {}, part("subject"), " ", part("predicate"), " ", part("object"), ", ", part("time")),
+      h("small", {}, about),
+    ),
+  );
 }

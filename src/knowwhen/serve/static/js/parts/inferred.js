@@ -17,18 +17,30 @@ function question(lane, key, time) {
 /** Cells of each lane: {lane id: [{other, other_key, probability, at}]}, `at` the number of a sample, or null. */
 export async function inferFacts(key, lanes, times, signal) {
   const samples = sampleDates(times);
-  const asked = lanes.slice(0, LANES).flatMap((lane) => (lane.dated.length ? samples.map((time, at) => ({ lane, time, at })) : [{ lane, time: null, at: null }]));
+  const asked = lanes
+    .slice(0, LANES)
+    .flatMap((lane) =>
+      lane.dated.length ? samples.map((time, at) => ({ lane, time, at })) : [{ lane, time: null, at: null }],
+    );
   if (!asked.length) return { cells: new Map(), samples };
   return { cells: await answers(key, asked, signal), samples };
 }
 
 /** The same at one date. */
 export const inferAt = (key, lanes, time, signal) =>
-  answers(key, lanes.slice(0, LANES).map((lane) => ({ lane, time: lane.dated.length ? time : null, at: 0 })), signal);
+  answers(
+    key,
+    lanes.slice(0, LANES).map((lane) => ({ lane, time: lane.dated.length ? time : null, at: 0 })),
+    signal,
+  );
 
 async function answers(key, asked, signal) {
   const questions = asked.map(({ lane, time }) => question(lane, key, time));
-  const { results } = await post("/api/ask", { questions, top: TOP, novel: true, min_probability: LEAST, run: chosenRun() }, signal);
+  const { results } = await post(
+    "/api/ask",
+    { questions, top: TOP, novel: true, min_probability: LEAST, run: chosenRun() },
+    signal,
+  );
   const cells = new Map();
   results.forEach((result, i) => {
     const { lane, at } = asked[i];
@@ -55,11 +67,23 @@ export function barsOver(cells, threshold, samples, times) {
   for (const group of byName.values()) {
     let open = null;
     for (const cell of group.sort((a, b) => a.at - b.at)) {
-      if (open && cell.at === open.to + 1) Object.assign(open, { to: cell.at, probability: Math.max(open.probability, cell.probability) });
-      else bars.push((open = { other: cell.other, other_key: cell.other_key, probability: cell.probability, from: cell.at, to: cell.at }));
+      if (open && cell.at === open.to + 1)
+        Object.assign(open, { to: cell.at, probability: Math.max(open.probability, cell.probability) });
+      else
+        bars.push(
+          (open = {
+            other: cell.other,
+            other_key: cell.other_key,
+            probability: cell.probability,
+            from: cell.at,
+            to: cell.at,
+          }),
+        );
     }
   }
-  return bars.map((bar) => (bar.from === null ? bar : { ...bar, begin: samples[bar.from], end: endOf(samples, bar.to, times) }));
+  return bars.map((bar) =>
+    bar.from === null ? bar : { ...bar, begin: samples[bar.from], end: endOf(samples, bar.to, times) },
+  );
 }
 
 const endOf = (samples, i, times) => (i + 1 < samples.length ? times[times.indexOf(samples[i + 1]) - 1] : times.at(-1));

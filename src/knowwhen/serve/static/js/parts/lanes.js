@@ -10,7 +10,15 @@ export function lanesOf(facts) {
   const lanes = new Map();
   for (const fact of facts) {
     const id = `${fact.side} ${fact.predicate_key}`;
-    if (!lanes.has(id)) lanes.set(id, { id, side: fact.side, predicate: fact.predicate, predicate_key: fact.predicate_key, dated: [], undated: [] });
+    if (!lanes.has(id))
+      lanes.set(id, {
+        id,
+        side: fact.side,
+        predicate: fact.predicate,
+        predicate_key: fact.predicate_key,
+        dated: [],
+        undated: [],
+      });
     lanes.get(id)[fact.begin || fact.end ? "dated" : "undated"].push(fact);
   }
   const size = (lane) => lane.dated.length * 2 + lane.undated.length;
@@ -28,7 +36,10 @@ export function barOf(fact, times, granularity) {
 
 /** The part of the axis that facts are in, with some air; all of it where they use most of it. */
 export function timesOf(facts, times) {
-  const at = facts.flatMap((fact) => [fact.begin, fact.end]).filter(Boolean).map((label) => indexOf(times, label));
+  const at = facts
+    .flatMap((fact) => [fact.begin, fact.end])
+    .filter(Boolean)
+    .map((label) => indexOf(times, label));
   if (!at.length) return times;
   const air = Math.max(2, Math.round((Math.max(...at) - Math.min(...at)) * AIR));
   const [first, last] = [Math.max(0, Math.min(...at) - air), Math.min(times.length - 1, Math.max(...at) + air)];

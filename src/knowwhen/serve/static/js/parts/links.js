@@ -9,9 +9,24 @@ export const entityLink = (name, key, attributes) => h("a", { href: entityAddres
 /** A fact with `keys` as a line: its names, its span, and where its time is looked at. */
 export function factLine(fact, ...more) {
   const [s, p, o] = fact.keys;
-  return h("span", { class: "fact" },
-    entityLink(fact.subject, s), " ", named(fact.predicate, { class: "predicate" }), " ", entityLink(fact.object, o), " ",
-    h("a", { class: "dates", href: address("when", { subject: s, predicate: p, object: o }),
-      "aria-label": `When: ${visible(fact.subject)} ${visible(fact.predicate)} ${visible(fact.object)}, ${span([fact.begin, fact.end])}` },
-    span([fact.begin, fact.end])), ...more);
+  return h(
+    "span",
+    { class: "fact" },
+    entityLink(fact.subject, s),
+    " ",
+    named(fact.predicate, { class: "predicate" }),
+    " ",
+    entityLink(fact.object, o),
+    " ",
+    h(
+      "a",
+      {
+        class: "dates",
+        href: address("when", { subject: s, predicate: p, object: o }),
+        "aria-label": `When: ${visible(fact.subject)} ${visible(fact.predicate)} ${visible(fact.object)}, ${span([fact.begin, fact.end])}`,
+      },
+      span([fact.begin, fact.end]),
+    ),
+    ...more,
+  );
 }

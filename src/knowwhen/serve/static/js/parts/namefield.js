@@ -38,22 +38,33 @@ export function nameField({ label, kind, value = "", placeholder = "", askable =
 
   const extra = askable ? [{ name: ASKED, about: "ask for this", asks: true }] : [];
   const list = complete(input, { kind, choose, extra });
-  input.addEventListener("input", () => { key = null; fit(); });
+  input.addEventListener("input", () => {
+    key = null;
+    fit();
+  });
   input.addEventListener("change", () => changed?.());
   input.addEventListener("focus", () => input.select());
 
   if (value === ASKED) set(ASKED);
   else if (value) {
     set(value, value);
-    labelOf(kind, value).then((name) => { if (key === value) set(name, value); });
+    labelOf(kind, value).then((name) => {
+      if (key === value) set(name, value);
+    });
   } else fit();
 
   return {
     element: h("div", { class: `field ${kind}` }, h("label", { for: id }, label), input, list),
     input,
     set,
-    get value() { return key ?? input.value.trim(); },
-    get shown() { return input.value.trim(); },
-    get isAsked() { return input.value.trim() === ASKED || input.value.trim() === "_"; },
+    get value() {
+      return key ?? input.value.trim();
+    },
+    get shown() {
+      return input.value.trim();
+    },
+    get isAsked() {
+      return input.value.trim() === ASKED || input.value.trim() === "_";
+    },
   };
 }

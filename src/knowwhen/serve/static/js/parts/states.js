@@ -5,9 +5,14 @@ import { h, say, visible } from "../dom.js";
 
 /** Grey lines in the shape of what is to come; a screen reader hears the text. */
 export function loading(text = "Working it out", lines = 4) {
-  return h("div", { class: "state loading", role: "status" },
+  return h(
+    "div",
+    { class: "state loading", role: "status" },
     h("p", {}, `${text} …`),
-    Array.from({ length: lines }, (_, i) => h("span", { class: "bone", vars: { "--wide": `${88 - ((i * 23) % 50)}%` } })));
+    Array.from({ length: lines }, (_, i) =>
+      h("span", { class: "bone", vars: { "--wide": `${88 - ((i * 23) % 50)}%` } }),
+    ),
+  );
 }
 
 /** Nothing was asked yet, or nothing was found: what it is, and what to do. */
@@ -18,12 +23,23 @@ export function problem(error, { choose, retry } = {}) {
   say(error.message);
   if (error.status === 401) return keyForm(error, retry);
   const suggestions = (choose && error.suggestions) || [];
-  return h("div", { class: "state problem", role: "alert" },
+  return h(
+    "div",
+    { class: "state problem", role: "alert" },
     h("h2", {}, error.status === 404 ? "Not found" : error.status ? "That does not work" : "No connection"),
     h("p", {}, visible(error.message)),
-    suggestions.length > 0 && h("p", { class: "suggestions" },
-      suggestions.map((name) => h("button", { type: "button", class: "chip", onclick: () => choose(name) }, visible(name)))),
-    retry && !suggestions.length && h("p", {}, h("button", { type: "button", class: "quiet", onclick: retry }, "Try again")));
+    suggestions.length > 0 &&
+      h(
+        "p",
+        { class: "suggestions" },
+        suggestions.map((name) =>
+          h("button", { type: "button", class: "chip", onclick: () => choose(name) }, visible(name)),
+        ),
+      ),
+    retry &&
+      !suggestions.length &&
+      h("p", {}, h("button", { type: "button", class: "quiet", onclick: retry }, "Try again")),
+  );
 }
 
 function keyForm(error, retry) {
@@ -34,8 +50,11 @@ function keyForm(error, retry) {
     if (retry) retry();
     else location.reload();
   };
-  return h("form", { class: "state problem", onsubmit: submit },
+  return h(
+    "form",
+    { class: "state problem", onsubmit: submit },
     h("h2", {}, "This server needs a key"),
     h("p", {}, "Its owner has one. It is kept in this tab and sent with every question."),
-    h("p", { class: "line" }, h("label", { for: "key" }, "Key"), input, h("button", { class: "primary" }, "Open")));
+    h("p", { class: "line" }, h("label", { for: "key" }, "Key"), input, h("button", { class: "primary" }, "Open")),
+  );
 }

@@ -24,13 +24,19 @@ export function timeChart({ times, values, known = [], best = [], ranges = {}, b
     const { root, x, y, bottom, top } = chart;
     const middle = (time) => x(yearOf(time) + unit / 2);
     if (beyond) {
-      root.append(svg("rect", { class: "beyond", x: x(last), y: top, width: x(end) - x(last), height: bottom - top }),
-        ...(x(end) - x(last) > 100 ? [svg("text", { class: "tick", x: x(last) + 6, y: top + 14 }, "beyond the data")] : []));
+      root.append(
+        svg("rect", { class: "beyond", x: x(last), y: top, width: x(end) - x(last), height: bottom - top }),
+        ...(x(end) - x(last) > 100
+          ? [svg("text", { class: "tick", x: x(last) + 6, y: top + 14 }, "beyond the data")]
+          : []),
+      );
     }
     for (const span of best) root.append(block("bestband", span, top, bottom - top));
     const points = times.map((time, i) => [middle(time), y(values[i])]);
-    root.append(svg("path", { class: "area", d: `${path([[points[0][0], bottom], ...points, [points.at(-1)[0], bottom]])}Z` }),
-      svg("path", { class: "curve", d: path(points) }));
+    root.append(
+      svg("path", { class: "area", d: `${path([[points[0][0], bottom], ...points, [points.at(-1)[0], bottom]])}Z` }),
+      svg("path", { class: "curve", d: path(points) }),
+    );
     if (beyond) {
       const later = beyond.times.map((time, i) => [middle(time), y(beyond.values[i])]);
       root.append(svg("path", { class: "curve later", d: path([points.at(-1), ...later]) }));
@@ -44,7 +50,10 @@ export function timeChart({ times, values, known = [], best = [], ranges = {}, b
     });
     follow(chart, root, (at) => {
       const all = beyond ? [...times, ...beyond.times] : times;
-      const nearest = all.reduce((kept, time, i) => (Math.abs(middle(time) - at) < Math.abs(middle(all[kept]) - at) ? i : kept), 0);
+      const nearest = all.reduce(
+        (kept, time, i) => (Math.abs(middle(time) - at) < Math.abs(middle(all[kept]) - at) ? i : kept),
+        0,
+      );
       const value = nearest < times.length ? values[nearest] : beyond.values[nearest - times.length];
       return [middle(all[nearest]), [date(all[nearest]), percent(value)]];
     });
@@ -56,13 +65,17 @@ export function timeChart({ times, values, known = [], best = [], ranges = {}, b
     }
 
     function knownBar([a, z], at) {
-      const arrow = (tip, side) => svg("path", { class: "known", d: `M${tip} ${at - 2}L${tip + 7 * side} ${at + 4.5}L${tip} ${at + 11}Z` });
+      const arrow = (tip, side) =>
+        svg("path", { class: "known", d: `M${tip} ${at - 2}L${tip + 7 * side} ${at + 4.5}L${tip} ${at + 11}Z` });
       return [block("known", [a, z], at, 9), !a && arrow(x(first), -1), !z && arrow(x(last), 1)].filter(Boolean);
     }
 
     function whisker([a, z], at) {
       const [left, right] = [x(yearOf(a)), x(yearOf(z) + unit)];
-      return svg("path", { class: "whisker", d: `M${left} ${at - 4}V${at + 4}M${left} ${at}H${right}M${right} ${at - 4}V${at + 4}` });
+      return svg("path", {
+        class: "whisker",
+        d: `M${left} ${at - 4}V${at + 4}M${left} ${at}H${right}M${right} ${at - 4}V${at + 4}`,
+      });
     }
   }
   return figure(draw, { label, caption }).element;

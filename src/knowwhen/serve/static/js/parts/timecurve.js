@@ -9,15 +9,50 @@ import { timeChart } from "./timechart.js";
 export function timeCurve(found, asked, info) {
   const [best] = found.spans;
   const top = Math.max(...found.probabilities, 1e-9);
-  return h("div", { class: "found" },
-    h("p", { class: "lead" }, best ? span([best.begin, best.end]) : date(found.best),
-      h("small", {}, found.known.length && best?.probability === 1 ? "known: the facts say so" : best ? `${percent(best.probability)} that this is the span` : "the most probable time")),
-    timeChart({ times: found.times, values: found.probabilities.map((value) => value / top), known: found.known.filter(([begin, end]) => begin || end),
-      best: best ? [[best.begin, best.end]] : [], granularity: info.data.granularity,
+  return h(
+    "div",
+    { class: "found" },
+    h(
+      "p",
+      { class: "lead" },
+      best ? span([best.begin, best.end]) : date(found.best),
+      h(
+        "small",
+        {},
+        found.known.length && best?.probability === 1
+          ? "known: the facts say so"
+          : best
+            ? `${percent(best.probability)} that this is the span`
+            : "the most probable time",
+      ),
+    ),
+    timeChart({
+      times: found.times,
+      values: found.probabilities.map((value) => value / top),
+      known: found.known.filter(([begin, end]) => begin || end),
+      best: best ? [[best.begin, best.end]] : [],
+      granularity: info.data.granularity,
       label: `Along time; most probable in ${date(found.best)}`,
-      caption: "How well each time fits, as a share of the best one." }),
-    found.spans.length > 1 && h("p", {}, "Or ",
-      found.spans.slice(1).map((one, i) => [i ? ", " : "", `${span([one.begin, one.end])} (${percent(one.probability)})`]), "."),
-    h("p", {}, h("a", { href: address("when", { subject: asked.subject, predicate: asked.predicate, object: asked.object }) },
-      "More on its begin and end")));
+      caption: "How well each time fits, as a share of the best one.",
+    }),
+    found.spans.length > 1 &&
+      h(
+        "p",
+        {},
+        "Or ",
+        found.spans
+          .slice(1)
+          .map((one, i) => [i ? ", " : "", `${span([one.begin, one.end])} (${percent(one.probability)})`]),
+        ".",
+      ),
+    h(
+      "p",
+      {},
+      h(
+        "a",
+        { href: address("when", { subject: asked.subject, predicate: asked.predicate, object: asked.object }) },
+        "More on its begin and end",
+      ),
+    ),
+  );
 }

@@ -4,7 +4,12 @@ import { h, fill } from "../dom.js";
 import { date } from "../format.js";
 import { indexOf, yearOf } from "../axis.js";
 
-const MODES = [["date", "a date"], ["range", "a range"], ["any", "any time"], ["asked", "when?"]];
+const MODES = [
+  ["date", "a date"],
+  ["range", "a range"],
+  ["any", "any time"],
+  ["asked", "when?"],
+];
 let fields = 0;
 
 function modeOf(text) {
@@ -16,20 +21,45 @@ function modeOf(text) {
 /** A field for the sentence and a panel with sliders; `changed(dragging)` is called with every move. */
 export function timeField({ times, value = "", label = "time", modes = ["date", "range", "any", "asked"], changed }) {
   const id = `time-${++fields}`;
-  const input = h("input", { id, type: "text", placeholder: "any time", autocomplete: "off", spellcheck: "false", size: 9 });
+  const input = h("input", {
+    id,
+    type: "text",
+    placeholder: "any time",
+    autocomplete: "off",
+    spellcheck: "false",
+    size: 9,
+  });
   const last = times.length - 1;
   const from = slider("From", 0);
   const to = slider("To", last);
   const track = h("div", { class: "track" }, from, to);
-  const choice = h("fieldset", { class: "modes" }, h("legend", { class: "unseen" }, "Kind of time"),
-    MODES.filter(([mode]) => modes.includes(mode)).map(([mode, text]) => h("label", {},
-      h("input", { type: "radio", name: `${id}-mode`, value: mode, onchange: () => setMode(mode) }), h("span", {}, text))));
+  const choice = h(
+    "fieldset",
+    { class: "modes" },
+    h("legend", { class: "unseen" }, "Kind of time"),
+    MODES.filter(([mode]) => modes.includes(mode)).map(([mode, text]) =>
+      h(
+        "label",
+        {},
+        h("input", { type: "radio", name: `${id}-mode`, value: mode, onchange: () => setMode(mode) }),
+        h("span", {}, text),
+      ),
+    ),
+  );
   const panel = h("div", { class: "timepanel" }, choice, track, ticks(times));
   let mode = "any";
 
   function slider(name, at) {
-    return h("input", { type: "range", min: 0, max: Math.max(last, 0), step: 1, value: at, "aria-label": name,
-      oninput: () => drag(true), onchange: () => drag(false) });
+    return h("input", {
+      type: "range",
+      min: 0,
+      max: Math.max(last, 0),
+      step: 1,
+      value: at,
+      "aria-label": name,
+      oninput: () => drag(true),
+      onchange: () => drag(false),
+    });
   }
 
   function drag(dragging) {
@@ -82,16 +112,26 @@ export function timeField({ times, value = "", label = "time", modes = ["date", 
   input.value = value;
   from.value = Math.round(last * 0.6);
   input.addEventListener("input", read);
-  input.addEventListener("change", () => { read(); changed(false); });
+  input.addEventListener("change", () => {
+    read();
+    changed(false);
+  });
   input.addEventListener("focus", () => input.select());
   read();
   return {
     element: h("div", { class: "field time" }, h("label", { for: id }, label), input),
     panel: times.length ? panel : fill(panel),
     input,
-    set(text) { input.value = text; read(); },
-    get value() { return input.value.trim(); },
-    get isAsked() { return modeOf(input.value.trim()) === "asked"; },
+    set(text) {
+      input.value = text;
+      read();
+    },
+    get value() {
+      return input.value.trim();
+    },
+    get isAsked() {
+      return modeOf(input.value.trim()) === "asked";
+    },
     get isBeyond() {
       const text = input.value.trim();
       return modeOf(text) === "date" && yearOf(text) > yearOf(times[last]) && !text.startsWith(times[last]);
@@ -103,6 +143,9 @@ export function timeField({ times, value = "", label = "time", modes = ["date", 
 function ticks(times) {
   const count = Math.min(7, times.length);
   const at = Array.from({ length: count }, (_, i) => Math.round((i * (times.length - 1)) / Math.max(1, count - 1)));
-  return h("div", { class: "ticks", "aria-hidden": "true" },
-    at.map((i) => h("span", { vars: { "--at": times.length > 1 ? i / (times.length - 1) : 0 } }, date(times[i]))));
+  return h(
+    "div",
+    { class: "ticks", "aria-hidden": "true" },
+    at.map((i) => h("span", { vars: { "--at": times.length > 1 ? i / (times.length - 1) : 0 } }, date(times[i]))),
+  );
 }

@@ -8,13 +8,14 @@ import { factLine } from "./links.js";
 import { loading, problem } from "./states.js";
 
 const SHOWN = 12;
+const MOST = 2000; // facts that are looked through
 
 /** Fills a panel with the reasons of one answer. */
 export async function why(panel, answer, found, asked) {
   fill(panel, loading("Looking for the facts behind it", 2));
   try {
     const [reasons, both] = await Promise.all([explanation(answer, found, asked), factsOfBoth(answer, found, asked)]);
-    fill(panel, reasons && evidence(reasons, found), shared(both, answer, found, asked));
+    fill(panel, reasons && evidence(reasons), shared(both));
   } catch (error) {
     fill(panel, problem(error));
   }
@@ -37,43 +38,80 @@ function evidence(reasons) {
   }
   const most = Math.max(...reasons.facts.map((fact) => Math.abs(fact.value)), 1e-9);
   const facts = reasons.facts.slice(0, SHOWN);
-  return h("div", {},
+  return h(
+    "div",
+    {},
     h("h4", {}, "Facts that spoke for it"),
-    h("ul", { class: "reasons" }, facts.map((fact) => h("li", {},
-      h("span", { class: "weight", "aria-hidden": "true", vars: { "--share": Math.abs(fact.value) / most } }),
-      factLine(fact, fact.lag && h("small", {}, ` ${fact.lag}`)),
-      h("small", { class: "value" }, `${fact.value < 0 ? "−" : "+"}${Math.abs(fact.value).toFixed(2)}`)))),
-    h("p", { class: "note" }, `All that the model learned: ${signed(reasons.decomposition)}`,
+    h(
+      "ul",
+      { class: "reasons" },
+      facts.map((fact) =>
+        h(
+          "li",
+          {},
+          h("span", { class: "weight", "aria-hidden": "true", vars: { "--share": Math.abs(fact.value) / most } }),
+          factLine(fact, fact.lag && h("small", {}, ` ${fact.lag}`)),
+          h("small", { class: "value" }, `${fact.value < 0 ? "−" : "+"}${Math.abs(fact.value).toFixed(2)}`),
+        ),
+      ),
+    ),
+    h(
+      "p",
+      { class: "note" },
+      `All that the model learned: ${signed(reasons.decomposition)}`,
       reasons.others ? `; other facts: ${signed(reasons.others)}` : "",
-      reasons.correction ? `; how many facts there are: ${signed(reasons.correction)}` : "", "."));
+      reasons.correction ? `; how many facts there are: ${signed(reasons.correction)}` : "",
+      ".",
+    ),
+  );
 }
 
 const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
 
-/** Known facts that name both the answer and what was asked about. */
+/** Known facts that name both the answer and what was asked about; where a predicate is asked for, subject and object. */
 async function factsOfBoth(answer, found, asked) {
-  const given = { subject: asked.object, object: asked.subject, predicate: asked.subject }[found.asks];
-  const other = found.asks === "predicate" ? asked.object : answer.key;
-  if (!given || given === "?") return null;
-  const [about, limit] = [found.asks === "predicate" ? given : answer.key, 2000];
-  const entity = await get(entityPath(about), { run: chosenRun(), limit });
-  const partner = found.asks === "predicate" ? other : given;
-  return { entity, partner, facts: entity.facts.filter((fact) => fact.other_key === partner || fact.other === partner) };
+  const [about, partner] = {
+    subject: [answer.key, asked.object],
+    object: [answer.key, asked.subject],
+    predicate: [asked.subject, asked.object],
+  }[found.asks];
+  const entity = await get(entityPath(about), { run: chosenRun(), limit: MOST });
+  return { entity, partner, facts: entity.facts.filter((fact) => [fact.other_key, fact.other].includes(partner)) };
 }
 
-function shared(both, answer, found, asked) {
-  if (!both) return null;
-  const { entity, facts } = both;
-  if (!facts.length) return h("p", { class: "note" }, "The data has no fact that names both ", named(entity.name), " and ", named(visible(both.partner)), ".");
+function shared({ entity, partner, facts }) {
+  if (!facts.length)
+    return h(
+      "p",
+      { class: "note" },
+      "The data has no fact that names both ",
+      named(entity.name),
+      " and ",
+      named(visible(partner)),
+      ".",
+    );
   const lines = facts.slice(0, SHOWN).map((fact) => {
     const me = { name: entity.name, key: entity.key };
     const it = { name: fact.other, key: fact.other_key };
     const [s, o] = fact.side === "subject" ? [me, it] : [it, me];
-    return h("li", {}, factLine({ subject: s.name, predicate: fact.predicate, object: o.name,
-      keys: [s.key, fact.predicate_key, o.key], begin: fact.begin, end: fact.end }));
+    return h(
+      "li",
+      {},
+      factLine({
+        subject: s.name,
+        predicate: fact.predicate,
+        object: o.name,
+        keys: [s.key, fact.predicate_key, o.key],
+        begin: fact.begin,
+        end: fact.end,
+      }),
+    );
   });
-  return h("div", {},
+  return h(
+    "div",
+    {},
     h("h4", {}, "What the data says about both"),
     h("ul", { class: "reasons plain" }, lines),
-    facts.length > SHOWN && h("p", { class: "note" }, `and ${plural(facts.length - SHOWN, "more fact")}`));
+    facts.length > SHOWN && h("p", { class: "note" }, `and ${plural(facts.length - SHOWN, "more fact")}`),
+  );
 }

@@ -8,23 +8,27 @@ import { answerRows } from "../parts/answers.js";
 import { timeCurve } from "../parts/timecurve.js";
 import { verdict } from "../parts/verdict.js";
 import { examples } from "../parts/examples.js";
-import { nameField } from "../parts/namefield.js";
+import { PLACES, placeFields, replaceUnknown } from "../parts/placefields.js";
 import { empty, loading, problem } from "../parts/states.js";
 import { timeField } from "../parts/timefield.js";
 
-const PLACES = ["subject", "predicate", "object"];
 const SLOW = 150; // milliseconds before an answer's place says that it is being worked out
 
 export function ask(main, { info, parameters }) {
-  const given = Object.fromEntries([...PLACES, "time"].map((place) => [place, parameters.get(place) ?? ""]));
-  const fields = {};
-  const settled = (place) => () => { keepOneAsked(place); run(); };
-  for (const place of PLACES) {
-    fields[place] = nameField({ label: place, kind: place === "predicate" ? "predicate" : "entity", value: given[place],
-      placeholder: { subject: "who or what", predicate: "does what", object: "whom or what" }[place],
-      askable: true, changed: settled(place) });
-  }
-  fields.time = timeField({ times: info.times, value: given.time, changed: (dragging) => { keepOneAsked("time"); run({ dragging }); } });
+  const settled = (place) => {
+    keepOneAsked(place);
+    run();
+  };
+  const names = placeFields(parameters, { askable: true, changed: settled });
+  const time = timeField({
+    times: info.times,
+    value: parameters.get("time") ?? "",
+    changed: (dragging) => {
+      keepOneAsked("time");
+      run({ dragging });
+    },
+  });
+  const fields = { ...names, time };
   const within = h("span", { class: "word", "aria-hidden": "true" }, "in");
   const novel = h("input", { type: "checkbox", checked: parameters.get("novel") === "1", onchange: () => run() });
   const answers = h("div", { class: "results", "aria-busy": "false" });
@@ -36,7 +40,7 @@ export function ask(main, { info, parameters }) {
   function keepOneAsked(changed) {
     if (!fields[changed].isAsked) return;
     for (const place of [...PLACES, "time"]) {
-      if (place !== changed && fields[place].isAsked) fields[place].set(place === "time" ? "" : "", null);
+      if (place !== changed && fields[place].isAsked) fields[place].set("");
     }
   }
 
@@ -65,7 +69,16 @@ export function ask(main, { info, parameters }) {
       if (mine.announce) say(summary(found));
     } catch (error) {
       if (isOutdated(error)) return;
-      fill(answers, problem(error, { choose: (name) => replaceUnknown(error, name), retry: () => run({ again: true }) }));
+      fill(
+        answers,
+        problem(error, {
+          choose: (name) => {
+            replaceUnknown(names, error, name);
+            run();
+          },
+          retry: () => run({ again: true }),
+        }),
+      );
     } finally {
       clearTimeout(waiting);
     }
@@ -78,25 +91,42 @@ export function ask(main, { info, parameters }) {
     const isAsked = [...PLACES, "time"].some((place) => fields[place].isAsked);
     if (!isAsked && asked.time) return get("/api/holds", chosen, signal);
     if (!isAsked) return get("/api/ask", { ...chosen, time: "?" }, signal);
-    if (fields.time.isBeyond) return get("/api/as_of", { ...chosen, top }, signal).then((found) => ({ ...found, judged: true }));
+    if (fields.time.isBeyond)
+      return get("/api/as_of", { ...chosen, top }, signal).then((found) => ({ ...found, judged: true }));
     return get("/api/ask", { ...chosen, top, novel: novel.checked ? "true" : "" }, signal);
   }
 
   function show(found, asked) {
     if (found.asks === "time") fill(answers, timeCurve(found, asked, info));
     else if (!found.answers) fill(answers, verdict(found, asked, info));
-    else if (!found.answers.length) fill(answers, empty("Nothing found", h("p", {}, "All answers are known already, or none is allowed. Show known ones, or ask for another time.")));
+    else if (!found.answers.length)
+      fill(
+        answers,
+        empty(
+          "Nothing found",
+          h("p", {}, "All answers are known already, or none is allowed. Show known ones, or ask for another time."),
+        ),
+      );
     else fill(answers, answerRows(found, asked), found.answers.length === top && top < 100 && more());
   }
 
-  const more = () => h("p", {}, h("button", { type: "button", class: "quiet", onclick: () => { top *= 3; run(); } }, "More answers"));
-
-  function replaceUnknown(error, name) {
-    const named = /'(.+?)'/.exec(error.message)?.[1];
-    const place = PLACES.find((one) => fields[one].shown === named || fields[one].value === named) ?? "subject";
-    fields[place].set(name, name);
-    run();
-  }
+  const more = () =>
+    h(
+      "p",
+      {},
+      h(
+        "button",
+        {
+          type: "button",
+          class: "quiet",
+          onclick: () => {
+            top *= 3;
+            run();
+          },
+        },
+        "More answers",
+      ),
+    );
 
   async function showEmpty(asked, missing) {
     only(async () => null);
@@ -109,15 +139,30 @@ export function ask(main, { info, parameters }) {
     fill(answers, await examples(info).catch((error) => problem(error)));
   }
 
-  const submit = (event) => { event.preventDefault(); keepOneAsked("subject"); run({ again: true }); };
-  fill(main,
+  const submit = (event) => {
+    event.preventDefault();
+    keepOneAsked("subject");
+    run({ again: true });
+  };
+  fill(
+    main,
     h("h1", { class: "unseen" }, "Ask a question"),
-    h("form", { class: "sentence", onsubmit: submit },
-      h("div", { class: "fields" }, PLACES.map((place) => fields[place].element), within, fields.time.element,
-        h("button", { class: "primary" }, "Ask")),
+    h(
+      "form",
+      { class: "sentence", onsubmit: submit },
+      h(
+        "div",
+        { class: "fields" },
+        PLACES.map((place) => fields[place].element),
+        within,
+        fields.time.element,
+        h("button", { class: "primary" }, "Ask"),
+      ),
       fields.time.panel,
-      h("label", { class: "check" }, novel, " only what is not known yet")),
-    answers);
+      h("label", { class: "check" }, novel, " only what is not known yet"),
+    ),
+    answers,
+  );
   run({ push: false });
 }
 
@@ -125,5 +170,7 @@ function summary(found) {
   if (found.asks === "time") return `Most probable: ${found.best}`;
   if (!found.answers) return `Probability that it holds: ${percent(found.probability)}`;
   const [best] = found.answers;
-  return best ? `${plural(found.answers.length, "answer")}; first ${visible(best.name)}, ${percent(best.probability)}, ${best.known ? "known" : "inferred"}` : "Nothing found";
+  return best
+    ? `${plural(found.answers.length, "answer")}; first ${visible(best.name)}, ${percent(best.probability)}, ${best.known ? "known" : "inferred"}`
+    : "Nothing found";
 }

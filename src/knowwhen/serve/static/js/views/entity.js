@@ -4,7 +4,9 @@ import { entityPath, get, isOutdated, latest } from "../api.js";
 import { address, chosenRun, go, remember } from "../address.js";
 import { h, fill, named, say, visible } from "../dom.js";
 import { date, number, percent, plural, span } from "../format.js";
+import { factTable } from "../parts/facttable.js";
 import { nameField } from "../parts/namefield.js";
+import { neighbours } from "../parts/neighbours.js";
 import { inferAt, inferFacts, LEAST } from "../parts/inferred.js";
 import { direction, timeline } from "../parts/timeline.js";
 import { lanesOf, timesOf } from "../parts/lanes.js";
@@ -17,12 +19,29 @@ const LANES = 14;
 
 export function entity(main, { info, parameters }) {
   const key = parameters.get("key") ?? "";
-  const field = nameField({ label: "Entity", kind: "entity", value: key, placeholder: "a name", changed: () => field.value && go(address("entity", { key: field.value })) });
+  const field = nameField({
+    label: "Entity",
+    kind: "entity",
+    value: key,
+    placeholder: "a name",
+    changed: () => field.value && go(address("entity", { key: field.value })),
+  });
   const results = h("div", { class: "results" });
-  fill(main,
-    h("form", { class: "sentence small", onsubmit: (event) => { event.preventDefault(); if (field.value) go(address("entity", { key: field.value })); } },
-      h("div", { class: "fields" }, field.element, h("button", { class: "primary" }, "Show"))),
-    results);
+  fill(
+    main,
+    h(
+      "form",
+      {
+        class: "sentence small",
+        onsubmit: (event) => {
+          event.preventDefault();
+          if (field.value) go(address("entity", { key: field.value }));
+        },
+      },
+      h("div", { class: "fields" }, field.element, h("button", { class: "primary" }, "Show")),
+    ),
+    results,
+  );
   if (key) show(results, key, info, parameters, field);
   else start(results);
 }
@@ -30,9 +49,19 @@ export function entity(main, { info, parameters }) {
 async function start(results) {
   fill(results, loading("Looking up names"));
   const { names } = await get("/api/names", { limit: 18, run: chosenRun() }).catch(() => ({ names: [] }));
-  fill(results, h("h1", { class: "unseen" }, "Look something up"), empty("Look something up",
-    h("p", {}, "Type a name above, or begin with one of those that most facts are about."),
-    h("ul", { class: "cloud" }, names.map((name) => h("li", {}, entityLink(name.name, name.key), h("small", {}, number(name.facts)))))));
+  fill(
+    results,
+    h("h1", { class: "unseen" }, "Look something up"),
+    empty(
+      "Look something up",
+      h("p", {}, "Type a name above, or begin with one of those that most facts are about."),
+      h(
+        "ul",
+        { class: "cloud" },
+        names.map((name) => h("li", {}, entityLink(name.name, name.key), h("small", {}, number(name.facts)))),
+      ),
+    ),
+  );
 }
 
 async function show(results, key, info, parameters, field) {
@@ -41,7 +70,11 @@ async function show(results, key, info, parameters, field) {
   try {
     found = await get(entityPath(key), { limit: Math.min(FACTS, info.limits.max_facts), run: chosenRun() });
   } catch (error) {
-    return fill(results, h("h1", { class: "unseen" }, "Not found"), problem(error, { choose: (name) => go(address("entity", { key: name })) }));
+    return fill(
+      results,
+      h("h1", { class: "unseen" }, "Not found"),
+      problem(error, { choose: (name) => go(address("entity", { key: name })) }),
+    );
   } finally {
     clearTimeout(waiting);
   }
@@ -54,30 +87,63 @@ async function show(results, key, info, parameters, field) {
   const asOf = h("section", { class: "asof", "aria-live": "polite" });
   const only = latest();
 
-  const keep = (push = false) => remember("entity", { key, time: time.value, threshold: state.threshold === 0.5 ? "" : state.threshold, lanes: parameters.get("lanes") }, { push });
+  const keep = (push = false) =>
+    remember(
+      "entity",
+      {
+        key,
+        time: time.value,
+        threshold: state.threshold === 0.5 ? "" : state.threshold,
+        lanes: parameters.get("lanes"),
+      },
+      { push },
+    );
   const redraw = () => lines.show({ ...state, cursor: time.value || null });
-  const time = timeField({ times: info.times, value: parameters.get("time") ?? "", label: "As of", modes: ["date", "any"],
-    changed: () => { keep(); redraw(); showAsOf(); } });
+  const time = timeField({
+    times: info.times,
+    value: parameters.get("time") ?? "",
+    label: "As of",
+    modes: ["date", "any"],
+    changed: () => {
+      keep();
+      redraw();
+      showAsOf();
+    },
+  });
 
   const shown = h("output", {}, percent(state.threshold));
-  const threshold = h("input", { type: "range", min: LEAST, max: 1, step: 0.01, value: state.threshold, id: "threshold", oninput: () => {
-    state.threshold = Number(threshold.value);
-    threshold.setAttribute("aria-valuetext", percent(state.threshold));
-    shown.textContent = percent(state.threshold);
-    keep();
-    redraw();
-    drawAsOf();
-  } });
+  const threshold = h("input", {
+    type: "range",
+    min: LEAST,
+    max: 1,
+    step: 0.01,
+    value: state.threshold,
+    id: "threshold",
+    oninput: () => {
+      state.threshold = Number(threshold.value);
+      threshold.setAttribute("aria-valuetext", percent(state.threshold));
+      shown.textContent = percent(state.threshold);
+      keep();
+      redraw();
+      drawAsOf();
+    },
+  });
   let then = null; // what holds at the chosen date: lanes of known facts, and inferred ones by lane
 
   async function showAsOf() {
     const at = time.value;
     if (!at) return fill(asOf);
     try {
-      const [held, guessed] = await only((signal) => Promise.all([
-        get(entityPath(found.key), { time: at, limit: Math.min(FACTS, info.limits.max_facts), run: chosenRun() }, signal),
-        inferAt(found.key, drawn, at, signal),
-      ]));
+      const [held, guessed] = await only((signal) =>
+        Promise.all([
+          get(
+            entityPath(found.key),
+            { time: at, limit: Math.min(FACTS, info.limits.max_facts), run: chosenRun() },
+            signal,
+          ),
+          inferAt(found.key, drawn, at, signal),
+        ]),
+      );
       then = { known: new Map(lanesOf(held.facts).map((lane) => [lane.id, lane.dated])), guessed };
       drawAsOf();
     } catch (error) {
@@ -87,29 +153,101 @@ async function show(results, key, info, parameters, field) {
 
   function drawAsOf() {
     if (!time.value || !then) return;
-    const rows = drawn.map((lane) => ({ lane, known: then.known.get(lane.id) ?? [],
-      inferred: (lane.dated.length ? then.guessed.get(lane.id) ?? [] : []).filter((one) => one.probability >= state.threshold) }))
+    const rows = drawn
+      .map((lane) => ({
+        lane,
+        known: then.known.get(lane.id) ?? [],
+        inferred: (lane.dated.length ? (then.guessed.get(lane.id) ?? []) : []).filter(
+          (one) => one.probability >= state.threshold,
+        ),
+      }))
       .filter((row) => row.known.length || row.inferred.length);
-    fill(asOf, h("h2", {}, `As of ${date(time.value)}`),
-      rows.length ? h("dl", { class: "facts" }, rows.map(({ lane, known, inferred }) => [
-        h("dt", {}, direction(lane) && h("small", {}, `${direction(lane)} `), named(lane.predicate)),
-        h("dd", {}, known.map((fact) => h("span", { class: "chip known" }, entityLink(fact.other, fact.other_key), h("small", {}, span([fact.begin, fact.end])))),
-          inferred.map((one) => h("span", { class: "chip inferred" }, entityLink(one.other, one.other_key), h("small", {}, `inferred, ${percent(one.probability)}`)))),
-      ])) : h("p", { class: "note" }, "No dated fact holds then, and none is probable enough."));
+    fill(
+      asOf,
+      h("h2", {}, `As of ${date(time.value)}`),
+      rows.length
+        ? h(
+            "dl",
+            { class: "facts" },
+            rows.map(({ lane, known, inferred }) => [
+              h("dt", {}, direction(lane) && h("small", {}, `${direction(lane)} `), named(lane.predicate)),
+              h(
+                "dd",
+                {},
+                known.map((fact) =>
+                  h(
+                    "span",
+                    { class: "chip known" },
+                    entityLink(fact.other, fact.other_key),
+                    h("small", {}, span([fact.begin, fact.end])),
+                  ),
+                ),
+                inferred.map((one) =>
+                  h(
+                    "span",
+                    { class: "chip inferred" },
+                    entityLink(one.other, one.other_key),
+                    h("small", {}, `inferred, ${percent(one.probability)}`),
+                  ),
+                ),
+              ),
+            ]),
+          )
+        : h("p", { class: "note" }, "No dated fact holds then, and none is probable enough."),
+    );
   }
 
-  fill(results,
-    h("header", { class: "entityhead" },
-      h("div", {}, h("h1", {}, named(found.name)), found.key !== found.name && h("p", { class: "key" }, visible(found.key)),
-        h("p", { class: "note" }, plural(found.total, "known fact"), found.total > found.facts.length ? `, of which ${number(found.facts.length)} are shown` : "", ".")),
-      h("div", { class: "controls" },
-        h("div", { class: "fields" }, time.element), time.panel,
-        h("div", { class: "line" }, h("label", { for: "threshold" }, "Show inferred facts from"), threshold, shown))),
-    h("p", { class: "key-line", "aria-hidden": "true" }, h("span", { class: "sample known" }), "known", h("span", { class: "sample known open-right" }), "no end known",
-      h("span", { class: "sample inferred" }), "inferred, asked at dates along the axis"),
+  fill(
+    results,
+    h(
+      "header",
+      { class: "entityhead" },
+      h(
+        "div",
+        {},
+        h("h1", {}, named(found.name)),
+        found.key !== found.name && h("p", { class: "key" }, visible(found.key)),
+        h(
+          "p",
+          { class: "note" },
+          plural(found.total, "known fact"),
+          found.total > found.facts.length ? `, of which ${number(found.facts.length)} are shown` : "",
+          ".",
+        ),
+      ),
+      h(
+        "div",
+        { class: "controls" },
+        h("div", { class: "fields" }, time.element),
+        time.panel,
+        h("div", { class: "line" }, h("label", { for: "threshold" }, "Show inferred facts from"), threshold, shown),
+      ),
+    ),
+    h(
+      "p",
+      { class: "key-line", "aria-hidden": "true" },
+      h("span", { class: "sample known" }),
+      "known",
+      h("span", { class: "sample known open-right" }),
+      "no end known",
+      h("span", { class: "sample inferred" }),
+      "inferred, asked at dates along the axis",
+    ),
     found.facts.length ? lines.element : empty("No facts", h("p", {}, "The data names it, but says nothing about it.")),
-    lanes.length > drawn.length && h("p", {}, h("a", { class: "quiet button", href: address("entity", { key, time: time.value, lanes: "all" }) }, `${plural(lanes.length - drawn.length, "more lane")}`)),
-    asOf, neighbours(found), factTable(found));
+    lanes.length > drawn.length &&
+      h(
+        "p",
+        {},
+        h(
+          "a",
+          { class: "quiet button", href: address("entity", { key, time: time.value, lanes: "all" }) },
+          `${plural(lanes.length - drawn.length, "more lane")}`,
+        ),
+      ),
+    asOf,
+    neighbours(found),
+    factTable(found),
+  );
   say(`${visible(found.name)}, ${plural(found.total, "known fact")}`);
   redraw();
   showAsOf();
@@ -119,38 +257,4 @@ async function show(results, key, info, parameters, field) {
   } catch (error) {
     results.append(h("p", { class: "note" }, `Inferred facts are not shown: ${error.message}`));
   }
-}
-
-/** Those it shares most facts with, and those that the model holds for similar. */
-function neighbours(found) {
-  const counts = new Map();
-  for (const fact of found.facts) {
-    const one = counts.get(fact.other_key) ?? { name: fact.other, key: fact.other_key, count: 0 };
-    counts.set(fact.other_key, { ...one, count: one.count + 1 });
-  }
-  const near = [...counts.values()].filter((one) => one.key !== found.key).sort((a, b) => b.count - a.count).slice(0, 10);
-  const alike = h("ul", { class: "cloud" });
-  get("/api/similar", { entity: found.key, top: 10, run: chosenRun() })
-    .then(({ neighbours: all }) => fill(alike, all.map((one) => h("li", {}, entityLink(one.name, one.key), h("small", {}, one.similarity.toFixed(2))))))
-    .catch((error) => fill(alike, h("li", { class: "note" }, visible(error.message))));
-  return h("section", { class: "neighbours" }, h("h2", {}, "Neighbours"), h("div", { class: "columns" },
-    h("div", {}, h("h3", {}, "Most facts together"), h("ul", { class: "cloud" }, near.map((one) => h("li", {}, entityLink(one.name, one.key), h("small", {}, number(one.count)))))),
-    h("div", {}, h("h3", {}, "Similar to the model", h("small", {}, "cosine of their embeddings")), alike)));
-}
-
-function factTable(found) {
-  const row = (fact) => {
-    const me = named(found.name);
-    const it = entityLink(fact.other, fact.other_key);
-    const [s, o] = fact.side === "subject" ? [found.key, fact.other_key] : [fact.other_key, found.key];
-    return h("tr", {}, h("td", {}, fact.side === "subject" ? me : it), h("td", {}, named(fact.predicate)), h("td", {}, fact.side === "subject" ? it : me),
-      h("td", {}, h("a", { href: address("when", { subject: s, predicate: fact.predicate_key, object: o }) }, span([fact.begin, fact.end]))));
-  };
-  const body = h("tbody", {});
-  const details = h("details", { class: "all", ontoggle: () => details.open && !body.hasChildNodes() && fill(body, found.facts.slice(0, 500).map(row)) },
-    h("summary", {}, "All facts as a table"),
-    h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "All facts" }, h("table", {},
-      h("thead", {}, h("tr", {}, ["Subject", "Predicate", "Object", "Time"].map((text) => h("th", { scope: "col" }, text)))), body)),
-    found.facts.length > 500 && h("p", { class: "note" }, "The first 500."));
-  return details;
 }

@@ -6,23 +6,18 @@ import { after } from "../axis.js";
 import { h, fill, named, say } from "../dom.js";
 import { date, percent, span } from "../format.js";
 import { factLine } from "../parts/links.js";
-import { nameField } from "../parts/namefield.js";
+import { PLACES, placeFields, replaceUnknown } from "../parts/placefields.js";
 import { startingFacts } from "../parts/examples.js";
 import { empty, loading, problem } from "../parts/states.js";
 import { timeChart } from "../parts/timechart.js";
 import { timeCurve } from "../parts/timecurve.js";
 
-const PLACES = ["subject", "predicate", "object"];
 const AHEAD = 0.16; // how far past the data, as a share of the axis
 const STEPS = 20;
 const LIKELY = 0.1; // that it holds at the last time, for what comes after to be worth a word
 
 export function when(main, { info, parameters }) {
-  const fields = {};
-  for (const place of PLACES) {
-    fields[place] = nameField({ label: place, kind: place === "predicate" ? "predicate" : "entity", value: parameters.get(place) ?? "",
-      placeholder: { subject: "who or what", predicate: "does what", object: "whom or what" }[place], changed: () => run() });
-  }
+  const fields = placeFields(parameters, { changed: () => run() });
   const infer = h("input", { type: "checkbox", checked: parameters.get("infer") === "1", onchange: () => run() });
   const results = h("div", { class: "results" });
   const only = latest();
@@ -35,17 +30,20 @@ export function when(main, { info, parameters }) {
     try {
       fill(results, await only((signal) => answer(asked, signal)));
     } catch (error) {
-      if (!isOutdated(error)) fill(results, problem(error, { choose: (name) => replaceUnknown(error, name), retry: () => run() }));
+      if (!isOutdated(error))
+        fill(
+          results,
+          problem(error, {
+            choose: (name) => {
+              replaceUnknown(fields, error, name);
+              run();
+            },
+            retry: () => run(),
+          }),
+        );
     } finally {
       clearTimeout(waiting);
     }
-  }
-
-  function replaceUnknown(error, name) {
-    const wrong = /'(.+?)'/.exec(error.message)?.[1];
-    const place = PLACES.find((one) => fields[one].shown === wrong) ?? "object";
-    fields[place].set(name, name);
-    run();
   }
 
   async function answer(asked, signal) {
@@ -55,26 +53,73 @@ export function when(main, { info, parameters }) {
       get("/api/when", { ...chosen, infer: infer.checked ? "true" : "" }, signal),
       infer.checked ? null : lasting(chosen, info, signal), // which rests on what is known
     ]);
-    say(`${span([found.begin, found.end])}, ${found.inferred.length ? `inferred, ${percent(found.probability)}` : "known"}`);
+    say(
+      `${span([found.begin, found.end])}, ${found.inferred.length ? `inferred, ${percent(found.probability)}` : "known"}`,
+    );
     return result(found, beyond, asked, info);
   }
 
   async function start() {
     const facts = await startingFacts().catch(() => []);
-    return empty("When did it hold?",
-      h("p", {}, "Choose a fact: when it began and ended is known from the data, or inferred from other facts, and marked as such."),
-      facts.length > 0 && h("ul", { class: "starters" }, facts.map((fact) => h("li", {}, h("a", { href: address("when",
-        { subject: fact.subject.key, predicate: fact.predicate.key, object: fact.object.key }) },
-      named(fact.subject.name), " ", named(fact.predicate.name), " ", named(fact.object.name))))));
+    return empty(
+      "When did it hold?",
+      h(
+        "p",
+        {},
+        "Choose a fact: when it began and ended is known from the data, or inferred from other facts, and marked as such.",
+      ),
+      facts.length > 0 &&
+        h(
+          "ul",
+          { class: "starters" },
+          facts.map((fact) =>
+            h(
+              "li",
+              {},
+              h(
+                "a",
+                {
+                  href: address("when", {
+                    subject: fact.subject.key,
+                    predicate: fact.predicate.key,
+                    object: fact.object.key,
+                  }),
+                },
+                named(fact.subject.name),
+                " ",
+                named(fact.predicate.name),
+                " ",
+                named(fact.object.name),
+              ),
+            ),
+          ),
+        ),
+    );
   }
 
-  fill(main,
+  fill(
+    main,
     h("h1", { class: "unseen" }, "When does a fact hold?"),
-    h("form", { class: "sentence", onsubmit: (event) => { event.preventDefault(); run(); } },
-      h("div", { class: "fields" }, h("span", { class: "word", "aria-hidden": "true" }, "When:"), PLACES.map((place) => fields[place].element),
-        h("button", { class: "primary" }, "Find")),
-      h("label", { class: "check" }, infer, " infer it from other facts, as if the data did not say")),
-    results);
+    h(
+      "form",
+      {
+        class: "sentence",
+        onsubmit: (event) => {
+          event.preventDefault();
+          run();
+        },
+      },
+      h(
+        "div",
+        { class: "fields" },
+        h("span", { class: "word", "aria-hidden": "true" }, "When:"),
+        PLACES.map((place) => fields[place].element),
+        h("button", { class: "primary" }, "Find"),
+      ),
+      h("label", { class: "check" }, infer, " infer it from other facts, as if the data did not say"),
+    ),
+    results,
+  );
   run({ push: false });
 }
 
@@ -101,25 +146,69 @@ function result(found, beyond, asked, info) {
   const last = found.holds.at(-1);
   const open = beyond && last > LIKELY;
   const later = open ? { times: beyond.times, values: beyond.shares.map((share) => share * last) } : null;
-  return h("div", { class: "found" },
-    h("p", { class: `lead ${inferred ? "inferred" : "known"}` }, headline(found),
-      h("small", {}, inferred ? `inferred: ${found.inferred.join(" and ")}` : "known: the facts say so")),
+  return h(
+    "div",
+    { class: "found" },
+    h(
+      "p",
+      { class: `lead ${inferred ? "inferred" : "known"}` },
+      headline(found),
+      h("small", {}, inferred ? `inferred: ${found.inferred.join(" and ")}` : "known: the facts say so"),
+    ),
     found.known.some(([begin, end]) => !begin && !end) && h("p", {}, "The fact itself is known; its dates are not."),
     ends(found),
-    timeChart({ times: found.times, values: found.holds, known: found.known.filter(([begin, end]) => begin || end), best: inferred ? found.spans.map((one) => [one.begin, one.end]) : [],
-      ranges: Object.fromEntries(found.inferred.map((name) => [name, found[`${name}_range`]])), beyond: later, granularity: info.data.granularity,
-      label: `The chance that it holds, along time: ${headline(found)}`, caption: inferred ? "The chance that it holds at each time; below, what is known, the best guess and the 80 % ranges of its ends." : "The chance that it holds at each time." }),
+    timeChart({
+      times: found.times,
+      values: found.holds,
+      known: found.known.filter(([begin, end]) => begin || end),
+      best: inferred ? found.spans.map((one) => [one.begin, one.end]) : [],
+      ranges: Object.fromEntries(found.inferred.map((name) => [name, found[`${name}_range`]])),
+      beyond: later,
+      granularity: info.data.granularity,
+      label: `The chance that it holds, along time: ${headline(found)}`,
+      caption: inferred
+        ? "The chance that it holds at each time; below, what is known, the best guess and the 80 % ranges of its ends."
+        : "The chance that it holds at each time.",
+    }),
     open && survival(beyond, info),
-    found.alternatives.length > 0 && h("p", {}, "Other spans: ",
-      found.alternatives.map((one, i) => [i ? ", " : "", `${span([one.begin, one.end])} (${percent(one.probability)})`]), "."),
-    found.reasons.length > 0 && h("section", {}, h("h3", {}, "Facts that place it"),
-      h("ul", { class: "reasons plain" }, found.reasons.map((fact) => h("li", {}, factLine(fact))))),
-    h("p", {}, h("a", { href: address("compare", { subject: asked.subject, predicate: asked.predicate }) }, "Compare with others along time")));
+    found.alternatives.length > 0 &&
+      h(
+        "p",
+        {},
+        "Other spans: ",
+        found.alternatives.map((one, i) => [
+          i ? ", " : "",
+          `${span([one.begin, one.end])} (${percent(one.probability)})`,
+        ]),
+        ".",
+      ),
+    found.reasons.length > 0 &&
+      h(
+        "section",
+        {},
+        h("h3", {}, "Facts that place it"),
+        h(
+          "ul",
+          { class: "reasons plain" },
+          found.reasons.map((fact) => h("li", {}, factLine(fact))),
+        ),
+      ),
+    h(
+      "p",
+      {},
+      h(
+        "a",
+        { href: address("compare", { subject: asked.subject, predicate: asked.predicate }) },
+        "Compare with others along time",
+      ),
+    ),
+  );
 }
 
 /** A known begin with an end that is more likely missing than not is shown as open. */
 function headline(found) {
-  if (found.inferred.includes("end") && found.no_end > 0.5) return found.begin ? `since ${date(found.begin)}` : "no end known";
+  if (found.inferred.includes("end") && found.no_end > 0.5)
+    return found.begin ? `since ${date(found.begin)}` : "no end known";
   return found.spans.map((one) => span([one.begin, one.end])).join(" and ");
 }
 
@@ -129,21 +218,61 @@ function ends(found) {
   const rows = ["begin", "end"].map((name) => {
     const known = !found.inferred.includes(name);
     const [low, high] = found[`${name}_range`];
-    return h("tr", {}, h("th", { scope: "row" }, name[0].toUpperCase() + name.slice(1)),
+    return h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, name[0].toUpperCase() + name.slice(1)),
       h("td", {}, found[name] ? date(found[name]) : "none", name === "end" && open ? ", if it ended" : ""),
-      h("td", {}, known ? h("span", { class: "tag known" }, "known") : h("span", { class: "tag inferred" }, "inferred")),
-      h("td", {}, known ? "" : low === high ? date(low) : `${date(low)} to ${date(high)}`));
+      h(
+        "td",
+        {},
+        known ? h("span", { class: "tag known" }, "known") : h("span", { class: "tag inferred" }, "inferred"),
+      ),
+      h("td", {}, known ? "" : low === high ? date(low) : `${date(low)} to ${date(high)}`),
+    );
   });
-  return h("div", {}, h("table", { class: "ends" },
-    h("thead", {}, h("tr", {}, ["", "best guess", "", "80 % range"].map((text) => h("th", { scope: "col" }, text || h("span", { class: "unseen" }, "what"))))),
-    h("tbody", {}, rows)),
-    h("p", { class: "note" }, `${percent(found.probability)} that ${found.inferred.length > 1 ? "begin and end are" : `the ${found.inferred[0]} is`} exactly right.`,
-      found.inferred.includes("end") && found.no_end > 0.0005 ? ` ${percent(found.no_end)} that the facts would tell no end${open ? ": it may well still hold" : ""}.` : ""));
+  return h(
+    "div",
+    {},
+    h(
+      "table",
+      { class: "ends" },
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          ["", "best guess", "", "80 % range"].map((text) =>
+            h("th", { scope: "col" }, text || h("span", { class: "unseen" }, "what")),
+          ),
+        ),
+      ),
+      h("tbody", {}, rows),
+    ),
+    h(
+      "p",
+      { class: "note" },
+      `${percent(found.probability)} that ${found.inferred.length > 1 ? "begin and end are" : `the ${found.inferred[0]} is`} exactly right.`,
+      found.inferred.includes("end") && found.no_end > 0.0005
+        ? ` ${percent(found.no_end)} that the facts would tell no end${open ? ": it may well still hold" : ""}.`
+        : "",
+    ),
+  );
 }
 
 function survival(beyond, info) {
   const picks = [0, Math.floor(beyond.times.length / 2), beyond.times.length - 1];
-  return h("p", { class: "survival" }, `If it holds in ${date(info.times.at(-1))}, the chance that it still does in `,
-    [...new Set(picks)].map((i, k) => [k ? ", in " : "", date(beyond.times[i]), " is ", h("b", {}, percent(beyond.shares[i]))]),
-    ". Learned from how long other facts of this kind lasted.");
+  return h(
+    "p",
+    { class: "survival" },
+    `If it holds in ${date(info.times.at(-1))}, the chance that it still does in `,
+    [...new Set(picks)].map((i, k) => [
+      k ? ", in " : "",
+      date(beyond.times[i]),
+      " is ",
+      h("b", {}, percent(beyond.shares[i])),
+    ]),
+    ". Learned from how long other facts of this kind lasted.",
+  );
 }
