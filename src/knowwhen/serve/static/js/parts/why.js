@@ -76,7 +76,9 @@ async function factsOfBoth(answer, found, asked) {
     predicate: [asked.subject, asked.object],
   }[found.asks];
   const entity = await get(entityPath(about), { run: chosenRun(), limit: MOST });
-  return { entity, partner, facts: entity.facts.filter((fact) => [fact.other_key, fact.other].includes(partner)) };
+  const facts = entity.facts.filter((fact) => [fact.other_key, fact.other].includes(partner));
+  const asks = (fact) => [fact.predicate_key, fact.predicate].includes(asked.predicate);
+  return { entity, partner, facts: [...facts.filter(asks), ...facts.filter((fact) => !asks(fact))] };
 }
 
 function shared({ entity, partner, facts }) {
