@@ -35,7 +35,7 @@ export function model(main, { info }) {
       ),
     ),
   );
-  measure(measured);
+  measure(measured, info.data.granularity);
 }
 
 /** Lines stay lines. */
@@ -112,17 +112,17 @@ function modelSection({ model: about, calibrated }) {
   );
 }
 
-async function measure(place) {
+async function measure(place, unit) {
   fill(place, loading("Measuring on facts that training never saw; the first time this takes a while", 5));
   try {
     const found = await get("/api/evaluation", { run: chosenRun() });
-    fill(place, figures(found), calibrationSection(found.calibration));
+    fill(place, figures(found, unit), calibrationSection(found.calibration));
   } catch (error) {
-    fill(place, problem(error, { retry: () => measure(place) }));
+    fill(place, problem(error, { retry: () => measure(place, unit) }));
   }
 }
 
-function figures({ ranking, split, facts, measured, time_questions: times }) {
+function figures({ ranking, split, facts, measured, time_questions: times }, unit) {
   const card = (value, name, about) =>
     h("div", { class: "card" }, h("b", {}, value), h("span", {}, name), h("small", {}, about));
   const spans = times?.model?.intervals;
@@ -148,7 +148,7 @@ function figures({ ranking, split, facts, measured, time_questions: times }) {
       { class: "note" },
       `${split[0].toUpperCase()}${split.slice(1)} split, ${number(measured)} of ${plural(facts, "fact")}: ${ranking.protocol.text}.`,
     ),
-    times?.model?.begins?.count > 0 && dating(times.model),
+    times?.model?.begins?.count > 0 && dating(times.model, unit),
     kinds.length > 1 &&
       h(
         "div",
@@ -189,9 +189,9 @@ function figures({ ranking, split, facts, measured, time_questions: times }) {
 }
 
 /** How well missing dates are inferred. */
-function dating({ begins, ends }) {
+function dating({ begins, ends }, unit) {
   const about = (name, one) =>
-    `${plural(one.count, name)}: half are off by ${one.median_error.toFixed(0)} or less, ${percent(one.coverage)} lie in their 80 % range`;
+    `${plural(one.count, name)}: half are off by ${plural(Math.round(one.median_error), unit)} or less, ${percent(one.coverage)} lie in their 80 % range`;
   return h("p", {}, `Missing dates, on the same facts. ${about("begin", begins)}. ${about("end", ends)}.`);
 }
 
