@@ -19,10 +19,14 @@ KINDS = ("entity", "predicate")
 def names(
     run: Run,
     query: Annotated[
-        str, typer.Argument(metavar="[QUERY]", help="How a name begins, or nearly is; left out: those of most facts.")
+        str,
+        typer.Argument(
+            metavar="[QUERY]",
+            help="The beginning of a name, or a name with typos; without it, the most frequent names.",
+        ),
     ] = "",
-    kind: Annotated[str, typer.Option("--kind", help="entity or predicate; both where it is left out.")] = "",
-    top: Annotated[int, typer.Option("--top", help="How many names of each kind.")] = 20,
+    kind: Annotated[str, typer.Option("--kind", help="entity or predicate; both by default.")] = "",
+    top: Annotated[int, typer.Option("--top", help="Names to list of each kind.")] = 20,
     no_verify: NoVerify = False,
     as_json: Json = False,
 ) -> None:

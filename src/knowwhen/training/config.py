@@ -39,9 +39,10 @@ class ModelConfig(Section):
     evidence: Annotated[
         tuple[str, ...],
         Field(
-            description="Evidence from single facts near the asked time: about subject and object (pair_history), "
-            "about others under the same predicate (predicate_history), about the subject with others (context), about "
-            "those who share a neighbour with it (path_history), about the object (object_profile)."
+            description="Evidence from single facts near the asked time: facts of the same subject and object "
+            "(pair_history), of other subjects under the same predicate (predicate_history), of the subject "
+            "with others (context), of entities that share a neighbour with it (path_history), of the object "
+            "(object_profile)."
         ),
     ] = ()
 
@@ -70,17 +71,21 @@ class EvidenceConfig(Section):
 
     training: Annotated[
         Literal["joint", "apart"],
-        Field(description="One loss for the sum of decomposition and evidence, or one for each, summed when asked."),
+        Field(
+            description="Train decomposition and evidence with one loss for their sum (joint), or with one loss each "
+            "(apart); answers always use the sum."
+        ),
     ] = "joint"
     leave_out: Annotated[
         Literal["holding", "itself"],
         Field(
-            description="What is no evidence: all facts of subject and predicate that hold at the asked time; or, in "
-            "training, the asked fact itself, other true answers being no rivals, and later nothing."
+            description="Facts that evidence ignores: those of subject and predicate that hold at the asked time "
+            "(holding); or, in training only, the asked fact itself, with other true answers left out of the "
+            "softmax (itself)."
         ),
     ] = "holding"
     learning_rate: Annotated[
-        float, Field(ge=0, description="Learning rate of evidence; 0: training.learning_rate.")
+        float, Field(ge=0, description="Learning rate of the evidence terms; 0: training.learning_rate.")
     ] = 0.0
 
     def of(self, term: str) -> dict[str, Any]:
@@ -103,40 +108,43 @@ class ObjectiveConfig(Section):
     loss: Annotated[
         Literal["softmax", "binary", "margin", "negative_sampling"],
         Field(
-            description="Cross-entropy of the true object among candidates (softmax), binary cross-entropy of each "
-            "(binary), its distance from negatives (margin), or its log-odds and theirs (negative_sampling)."
+            description="Loss: cross-entropy over candidates (softmax), binary cross-entropy of each (binary), "
+            "margin ranking (margin), or log-sigmoid with negative samples (negative_sampling)."
         ),
     ] = "softmax"
     sampling: Annotated[
         Literal["none", "uniform", "auto", "each"],
         Field(
-            description="Candidates of a step: all entities (none); the batch's targets and entities drawn at random, "
-            "weighted so that their sum is right on average (uniform); whichever is cheaper (auto); negatives drawn "
-            "for each fact (each), which margin and negative_sampling need."
+            description="Candidates in a step: all entities (none); the batch's targets and random entities, weighted "
+            "to be unbiased (uniform); whichever of these is cheaper (auto); separate negatives for each fact "
+            "(each), as margin and negative_sampling need."
         ),
     ] = "none"
     negatives: Annotated[
         int,
         Field(
             ge=0,
-            description="Entities drawn with sampling, for a step or for each fact; 0: 1,024 for a step, or 2,048 from "
-            "50,000 entities on.",
+            description="Entities drawn per step, or per fact with sampling = each; 0: 1,024 per step, or 2,048 for "
+            "50,000 entities and more.",
         ),
     ] = 0
     labels: Annotated[
         Literal["target", "known"],
         Field(
-            description="What is true in binary over all entities: the fact's object (target, 1-vs-all), or all "
-            "objects that train knows at that time (known, K-vs-all)."
+            description="Positive labels of binary: the fact's object (target, 1-vs-all), or all objects that train "
+            "knows at that time (known, K-vs-all)."
         ),
     ] = "target"
     label_smoothing: Annotated[
-        float, Field(ge=0, lt=1, description="Share of a label spread over all candidates, with binary.")
+        float,
+        Field(
+            ge=0, lt=1, description="Label smoothing, with binary: the fraction of a label spread over all candidates."
+        ),
     ] = 0.0
-    margin: Annotated[float, Field(ge=0, description="γ of margin and negative_sampling.")] = 1.0
+    margin: Annotated[float, Field(ge=0, description="Margin γ of margin and negative_sampling.")] = 1.0
     adversarial: Annotated[
         float,
-        Field(ge=0, description="How much more likely negatives count in negative_sampling; 0: all count alike."),
+        Field(ge=0, description="Temperature of self-adversarial weights in negative_sampling; 0: equal weights."),
     ] = 0.0
 
     time_weight: Annotated[

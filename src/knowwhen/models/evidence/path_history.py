@@ -27,12 +27,18 @@ INITIAL_SCALE = 1.0
 class PathHistoryOptions(LagOptions):
     lags: tuple[int, ...] = Field(YEARS, min_length=1, description="Upper bounds of the lag classes, before and after.")
     near: int = Field(
-        64, ge=0, description="Most facts of the subject that paths begin with, the nearest in time; 0: any."
+        64, ge=0, description="Maximum facts of the subject to start paths from, nearest in time first; 0: no limit."
     )
     hub: int = Field(
-        200, ge=0, description="Most facts of a neighbour that paths go on with, the nearest in time; 0: any."
+        200,
+        ge=0,
+        description="Maximum facts of a neighbour to continue paths with, nearest in time first; 0: no limit.",
     )
-    cap: int = Field(32, ge=0, description="Most facts of an entity alike under the predicate, the nearest; 0: any.")
+    cap: int = Field(
+        32,
+        ge=0,
+        description="Maximum facts of a similar entity under the predicate, nearest in time first; 0: no limit.",
+    )
 
 
 class PathKernel(nn.Module):
