@@ -92,7 +92,7 @@ def background(sizes, days=None):
     return Background(facts, np.arange(sizes.timestamps), np.stack([days, days, days], axis=1))
 
 
-@given(st.sampled_from(sorted(MODELS)), st.booleans())
+@given(st.sampled_from(sorted(set(MODELS) - {"latent"})), st.booleans())  # which counts facts and entities
 def test_a_grown_model_scores_what_it_knew_the_same(name, undated):
     sizes = Sizes(4, 2, 3, undated)
     model = build(Specification(name, sizes, {"rank": 3}, {"context": {"lags": (1,)}})).eval()
@@ -105,7 +105,7 @@ def test_a_grown_model_scores_what_it_knew_the_same(name, undated):
     if undated:
         last = torch.full_like(t, 3)
         assert_close(larger.decomposition.score(s, p, o, last + 2), model.decomposition.score(s, p, o, last))
-    if name not in ("transe", "tucker"):  # a distance to nothing, and a shift, are not 0
+    if name != "tucker" and not MODELS[name].formula.startswith("−"):  # a shift, and a distance to nothing, are not 0
         assert (larger.decomposition.score(s, p, o * 0 + 5, t) == 0).all()
     for mine, theirs in zip(larger.evidence.parameters(), model.evidence.parameters(), strict=True):
         assert_close(mine, theirs)
