@@ -41,7 +41,7 @@ function evidence(reasons) {
   return h(
     "div",
     {},
-    h("h4", {}, "Facts that spoke for it"),
+    h("h4", {}, "Facts that spoke for it, or against"),
     h(
       "ul",
       { class: "reasons" },
@@ -49,9 +49,13 @@ function evidence(reasons) {
         h(
           "li",
           {},
-          h("span", { class: "weight", "aria-hidden": "true", vars: { "--share": Math.abs(fact.value) / most } }),
-          factLine(fact, fact.lag && h("small", {}, ` ${fact.lag}`)),
-          h("small", { class: "value" }, `${fact.value < 0 ? "−" : "+"}${Math.abs(fact.value).toFixed(2)}`),
+          h("span", {
+            class: fact.value < 0 ? "weight against" : "weight",
+            "aria-hidden": "true",
+            vars: { "--share": Math.abs(fact.value) / most },
+          }),
+          h("span", {}, factLine(fact, fact.lag && h("small", {}, ` ${fact.lag}`)), byWayOf(fact.path ?? [])),
+          h("small", { class: "value" }, signed(fact.value)),
         ),
       ),
     ),
@@ -65,6 +69,9 @@ function evidence(reasons) {
     ),
   );
 }
+
+/** The facts that lead from what was asked about to a fact about others. */
+const byWayOf = (path) => path.map((fact) => h("small", { class: "path" }, "by way of ", factLine(fact)));
 
 const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
 
