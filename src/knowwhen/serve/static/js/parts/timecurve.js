@@ -45,14 +45,16 @@ export function timeCurve(found, asked, info) {
           .map((one, i) => [i ? ", " : "", `${span([one.begin, one.end])} (${percent(one.probability)})`]),
         ".",
       ),
-    h(
-      "p",
-      {},
-      h(
-        "a",
-        { href: address("when", { subject: asked.subject, predicate: asked.predicate, object: asked.object }) },
-        "More on its begin and end",
-      ),
-    ),
+    info.model.time_head
+      ? h(
+          "p",
+          {},
+          h(
+            "a",
+            { href: address("when", { subject: asked.subject, predicate: asked.predicate, object: asked.object }) },
+            "More on its begin and end",
+          ),
+        )
+      : h("p", { class: "note" }, "This model was trained without a time head: the span is read off the curve."),
   );
 }

@@ -116,7 +116,8 @@ export function when(main, { info, parameters }) {
         PLACES.map((place) => fields[place].element),
         h("button", { class: "primary" }, "Find"),
       ),
-      h("label", { class: "check" }, infer, " infer it from other facts, as if the data did not say"),
+      info.model.time_head &&
+        h("label", { class: "check" }, infer, " infer it from other facts, as if the data did not say"),
     ),
     results,
   );
