@@ -133,6 +133,26 @@ def test_files_of_n_processes_are_read_by_m(tmp_path, monkeypatch, n, m):
     assert torch.equal(whole["table"], table)
 
 
+def save_slowly_and_read(folder: Path):
+    shard, write = current(), shards.write_whole
+
+    def write_slowly(path, data, keep=None):
+        time.sleep(0.3 * (path.suffix == ".json"))
+        write(path, data, keep)
+
+    shards.write_whole = write_slowly
+    found = []
+    for epoch in (1, 2):
+        tensors = {"t": torch.full((2, 1), float(epoch))}
+        shards.save(folder / "last.json", f"{epoch}-", tensors, {"t": 4}, {"epoch": epoch}, shard)
+        found.append(shards.read(folder / "last.json", shard, "")[1]["epoch"])
+    return found
+
+
+def test_no_process_reads_the_index_before_the_last(tmp_path):
+    assert in_processes(2, save_slowly_and_read, tmp_path) == [[1, 2]] * 2
+
+
 def test_damaged_files_of_processes_are_found(tmp_path, monkeypatch):
     monkeypatch.setattr(shards, "wait_for_all", lambda: None)
     with splitting(Shard(0, 1)):

@@ -17,6 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from knowwhen import checksums
+from knowwhen.distributed.collectives import wait_for_all
 from knowwhen.distributed.shard import Shard, is_first
 from knowwhen.errors import DamagedFile, RunError
 from knowwhen.facts.dataset import Dataset
@@ -129,6 +130,7 @@ class RunFolder:
                 for one in (name, *(["previous"] if keep and keep.exists() else [])):
                     remove(self.checkpoints / f"{one}.safetensors")
                 shards.sweep(self.checkpoints, CHECKPOINTS)
+        wait_for_all()  # so that nobody reads what is being removed
 
     def _forget_split(self, *names: str) -> None:
         """Removes what several processes had written, once one has all."""

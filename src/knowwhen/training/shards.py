@@ -53,6 +53,7 @@ def save(
         if is_first():
             text = json.dumps({"files": files, "split": dict(split), "state": state})
             write_whole(index, json.dumps({"index": text, "sha256": _digest(text)}).encode(), keep=keep)
+    wait_for_all()  # whoever reads it next finds this one
 
 
 def sweep(folder: Path, names: Iterable[str]) -> None:
