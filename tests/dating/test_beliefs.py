@@ -10,7 +10,8 @@ from knowwhen.evaluation.intervals import aeiou
 def belief(spans, weights, T=10):
     begin, end = (np.array([[span[k] for span in spans]]) for k in (0, 1))
     weight, none = np.array([weights], float), np.zeros((1, T))
-    return Belief(begin, end, weight, np.ones(1), np.ones(1), none, none, none, np.arange(T))
+    one = np.ones(1)
+    return Belief(begin, end, weight, one, one, one, none, none, none, np.arange(T))
 
 
 def test_the_best_span_is_expected_to_overlap_most_not_the_most_probable():

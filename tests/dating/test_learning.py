@@ -74,6 +74,15 @@ def test_holding_is_the_sum_over_spans(planted, head):
     assert (closed <= belief.holds + 1e-6).all()  # the rest have no end, or are less probable
 
 
+def test_begins_that_were_not_followed_up_are_not_forgotten(planted, monkeypatch):
+    """With ends scored for one begin only, its spans are no more probable than that begin."""
+    untaught = learn_times(planted, epochs=1)
+    monkeypatch.setattr("knowwhen.dating.head.BEGINS", 1)
+    (belief,) = untaught.believe(Asked.of(planted.test[:3]))
+    np.testing.assert_allclose(belief.covered, belief.begins.max(1))
+    assert (belief.spans(5)[2].sum(1) <= belief.begins.max(1) + 1e-6).all() and (belief.covered < 1).all()
+
+
 def test_a_fact_is_no_evidence_for_itself(planted, head):
     """Its scores are those of a world in which it has other dates."""
     row = len(planted.train) - 1

@@ -20,6 +20,7 @@ class Belief:
     weight: Floats  # (n, m), sums to 1: the share of each among them
     closed: Floats  # (n,), how probable it is that there is an end at all
     mass: Floats  # (n,), how much of what is closed the m spans hold
+    covered: Floats  # (n,), how probable it is that the begin is one of those for which ends were scored
     begins: Floats  # (n, T), sums to 1
     ends: Floats  # (n, T), sums to `closed`
     holds: Floats  # (n, T): that it holds then; without an end, up to the last timestamp

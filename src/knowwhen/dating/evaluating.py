@@ -73,7 +73,7 @@ def _look(task: TimeTask, facts: Facts, belief: Belief, head: TimeHead, found: d
     same = (sure[0][:, 0] == facts.begin) & (sure[1][:, 0] == facts.end)
     for name, rows, confidence, right in (
         ("begin", begun, belief.begins.max(1), belief.begins.argmax(1) == facts.begin),
-        ("end", ended, belief.ends.max(1), belief.ends.argmax(1) == facts.end),
+        ("end", ended, belief.ends.max(1) * belief.covered, belief.ends.argmax(1) == facts.end),
         ("span", closed, sure[2][:, 0], same),
     ):
         found[f"{name} confidence"].append(confidence[rows])

@@ -129,7 +129,8 @@ class TimeHead:
             "end": place % T,
             "weight": _normal(weight),
             "closed": closed.sum((1, 2)),
-            "mass": weight.sum(1) / closed.sum((1, 2)).clamp(min=1e-30),
+            "mass": weight.sum(1) / closed.sum((1, 2)).clamp(min=1e-30) * spans.covered,
+            "covered": spans.covered,
             "begins": spans.first,
             "ends": closed.sum(1),
             "holds": spans.holds(),
@@ -147,6 +148,7 @@ class TimeHead:
         first = _normal(first * fits)
         k = min(begins, T)
         chances, starts = first.topk(k, dim=1)  # (n, k)
+        covered = chances.sum(1)
         rows = torch.arange(n).repeat_interleave(k)
         ends = self.end_logs(asked[rows.numpy()], facing[rows], starts.flatten()).exp().view(n, k, T + 1)
         if (given_end >= 0).any():
@@ -155,10 +157,10 @@ class TimeHead:
             ends = ends * only[:, None]
             chances = chances * ends.sum(-1)  # P(begin | end) ∝ P(begin) P(end | begin)
             first = _normal(torch.zeros_like(first).scatter(1, starts, chances))
-            chances, ends = first.gather(1, starts), _normal(ends)
+            chances, ends, covered = first.gather(1, starts), _normal(ends), torch.ones_like(covered)
         else:
             chances = _normal(chances)
-        return _Spans(first, starts, chances, chances[..., None] * ends)
+        return _Spans(first, starts, chances, chances[..., None] * ends, covered)
 
     def save(self, folder: Path) -> None:
         """Writes two files beside the model's."""
@@ -202,6 +204,7 @@ class _Spans:
     starts: Tensor  # (n, k) ids
     chances: Tensor  # (n, k), sum to 1
     joint: Tensor  # (n, k, T + 1), of begin and end; the last column is that of no end
+    covered: Tensor  # (n,), how probable it is that the begin is one of the k
 
     def holds(self) -> Tensor:  # (n, T)
         """The probability that the fact holds at each timestamp: begun, and not yet over."""
