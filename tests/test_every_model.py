@@ -122,7 +122,7 @@ def test_times_are_asked_for_where_scores_depend_on_them(trained):
 def test_without_evidence_a_score_is_all_decomposition(trained):
     for answer in trained.ask("France", "has president", "?", "2012", top=3, explain=True):
         assert answer.reasons.score == pytest.approx(answer.score, abs=1e-4)
-        assert answer.reasons.facts == () and "no evidence" in answer.reasons.note
+        assert answer.reasons.facts == () and "trained without evidence" in answer.reasons.note
 
 
 def test_saved_and_opened_it_says_the_same(trained, tmp_path):
@@ -214,7 +214,8 @@ def test_a_new_time_is_like_the_one_before(trained, added):
     s, p, o = (torch.tensor([i]) for i in (3, 2, 5))
     with torch.no_grad():
         scores = added.model.times(s, p, o).whole()[0]
-    assert len(scores) == 82 and scores[81] == scores[80]
+    assert len(scores) == 82
+    torch.testing.assert_close(scores[81], scores[80])  # the same row, in another place of a product
 
 
 @pytest.fixture(scope="module")

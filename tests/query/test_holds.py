@@ -161,7 +161,7 @@ def test_as_of_a_date_beyond_the_data(model):
 
 
 def test_as_of_asks_for_names_only(model):
-    with pytest.raises(BadRequest, match="put \\? in the place of"):
+    with pytest.raises(BadRequest, match=r"put \? in place of"):
         model.as_of("office 5", "held by", "person 5 5", "?")
 
 
