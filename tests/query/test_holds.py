@@ -5,12 +5,18 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+import torch
 from typer.testing import CliRunner
 
 import knowwhen as kw
 from knowwhen.cli.main import app
+from knowwhen.dating import learn_times
 from knowwhen.errors import BadRequest, TimeOutside, UnknownName
 from knowwhen.evaluation.report import time_report
+from knowwhen.facts.table import Facts
+from knowwhen.models import Sizes, Specification, build
+from knowwhen.query import holds_batch
+from tests.dating.conftest import dataset_of, random_facts
 
 OFFICES, LAST = 16, 2015
 
@@ -197,3 +203,13 @@ def test_calibration_of_dates_is_reported_and_drawn(run, model, tmp_path):
     assert done.exit_code == 0 and (tmp_path / "d.png").stat().st_size > 1000
     with pytest.raises(BadRequest, match="no dates to plot: the model has no time head"):
         kw.plot(model.evaluate_times("valid", greedy=True))
+
+
+def test_known_is_judged_at_the_time_that_is_asked_for_not_at_the_one_that_stands_for_it():
+    """An axis of every other year: 1995 is answered as of 1994, on which the fact still held."""
+    one = (np.array([x], np.int64) for x in (0, 0, 1, 0, 2))  # 1990 to 1994
+    data = dataset_of(Facts.concatenate(Facts(*one), random_facts(0)))
+    model = build(Specification("tntcomplex", Sizes.of(data), {"rank": 2})).initialise(torch.Generator()).eval()
+    rows = [("e0", "p0", "e1", year) for year in (1993, 1994, 1995)]
+    inside, last, after = holds_batch(model, learn_times(data, model), data, rows)
+    assert inside.known and last.known and not after.known and after.basis != "known" and not after.beyond

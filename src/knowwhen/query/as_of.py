@@ -15,7 +15,7 @@ from knowwhen.facts.dataset import Dataset
 from knowwhen.models import TemporalModel
 from knowwhen.query.answers import UNCALIBRATED, Span, share, span_text
 from knowwhen.query.ask import answer, known_answers
-from knowwhen.query.holds import COLUMNS, Basis, holds_batch, moment_ids
+from knowwhen.query.holds import COLUMNS, Basis, holds_batch, read_moment
 from knowwhen.query.questions import UNKNOWN, Question, read_question
 from knowwhen.query.tabular import Tabular
 from knowwhen.query.when import check_head
@@ -98,8 +98,8 @@ def as_of(
     head = check_head(head)
     if not any(name.strip() in UNKNOWN for name in names):
         raise BadRequest("an as-of question asks for a name; put ? in place of the subject, predicate or object")
-    times, beyond = moment_ids(dataset, str(date))
-    asked = read_question(dataset, *names, dataset.timeline.label(times[-1]) if beyond else date)
+    beyond = read_moment(dataset, str(date)).beyond
+    asked = read_question(dataset, *names, date)
     (found,) = answer(model, dataset, [asked], top=max(top, JUDGED))
     candidates = dict.fromkeys([*(row.key for row in found), *_known(dataset, asked)])  # type: ignore[union-attr]
     given = dict(zip(COLUMNS, (*names, date), strict=True))
@@ -111,7 +111,7 @@ def as_of(
     ]
     rows.sort(key=lambda row: (not row.known, -row.probability))
     text = asked.text.rpartition(", ")[0] + f", {date}"
-    return AsOf(text, asked.slot, tuple(rows[:top]), beyond > 0, head.judge is not None)
+    return AsOf(text, asked.slot, tuple(rows[:top]), beyond, head.judge is not None)
 
 
 def _known(dataset: Dataset, asked: Question) -> list[str]:

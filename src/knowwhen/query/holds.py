@@ -18,6 +18,7 @@ from knowwhen.evaluation.questions import Floats
 from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.dates import parse_period
 from knowwhen.facts.table import OPEN, Facts, Ints, span_labels
+from knowwhen.facts.timeline import Moment
 from knowwhen.models import TemporalModel
 from knowwhen.query.answers import UNCALIBRATED, Span, share, span_text
 from knowwhen.query.when import check_head, mostly_dated
@@ -64,11 +65,12 @@ class Holds:
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """A fact by its ids, the timestamps that are asked for, and units beyond the last one."""
+    """A fact by its ids, the timestamps that are asked for, and how far the time lies past one that stands for it."""
 
     fact: tuple[int, int, int]
     times: range
-    beyond: int
+    past: int  # units; 0 where the axis has the time
+    beyond: bool  # of the whole axis
     text: str
 
 
@@ -107,17 +109,17 @@ def _read(dataset: Dataset, row: tuple[Any, ...]) -> _Asked:
     s, p, o, time = (str(part).strip() for part in row)
     fact = (dataset.entities.id(s), dataset.predicates.id(p), dataset.entities.id(o))
     names = (dataset.entities.label(fact[0]), dataset.predicates.label(fact[1]), dataset.entities.label(fact[2]))
-    times, beyond = moment_ids(dataset, time)
-    return _Asked(fact, times, beyond, ", ".join([*names, time]))
+    moment = read_moment(dataset, time)
+    stand_in = int(dataset.timeline.positions[moment.ids[0]])
+    past = 0 if moment.as_of is None else moment.first - stand_in
+    return _Asked(fact, moment.ids, past, moment.beyond, ", ".join([*names, time]))
 
 
-def moment_ids(dataset: Dataset, time: str) -> tuple[range, int]:
-    """The timestamps that a date covers, and how many units it lies beyond the last one, which then stands for it."""
-    timeline = dataset.timeline
+def read_moment(dataset: Dataset, time: str) -> Moment:
+    """The time that a date asks for; where the axis does not have it, the last timestamp before it stands for it."""
     if parse_period(time) is None:
-        raise BadRequest(f"the time is {time!r}; expected a date, such as {timeline.label(-1)}")
-    moment = timeline.moment(time)
-    return moment.ids, moment.first - int(timeline.positions[-1]) if moment.beyond else 0
+        raise BadRequest(f"the time is {time!r}; expected a date, such as {dataset.timeline.label(-1)}")
+    return dataset.timeline.moment(time)
 
 
 def holds_ids(model: TemporalModel, head: TimeHead, dataset: Dataset, asked: Sequence[_Asked]) -> list[Holds]:
@@ -126,8 +128,8 @@ def holds_ids(model: TemporalModel, head: TimeHead, dataset: Dataset, asked: Seq
     row = np.repeat(np.arange(len(asked)), [len(one.times) for one in asked])
     s, p, o = (np.array([one.fact[i] for one in asked], np.int64)[row] for i in range(3))
     moments = Moments(s, p, o, np.array([t for one in asked for t in one.times], np.int64))
-    beyond = np.array([one.beyond for one in asked], np.int64)[row]
-    found = _Judgement(model, head, dataset, moments, beyond)
+    past = np.array([one.past for one in asked], np.int64)[row]
+    found = _Judgement(model, head, dataset, moments, past)
     found.decide([facts[i] for i in row.tolist()])
     last = np.cumsum([len(one.times) for one in asked]) - 1
     sums = np.bincount(row, found.probability, minlength=len(asked))
@@ -137,7 +139,7 @@ def holds_ids(model: TemporalModel, head: TimeHead, dataset: Dataset, asked: Seq
             min(1.0, float(sums[i]) / len(one.times)),
             found.basis[last[i]],
             tuple(span_labels(facts[i], labels)),
-            one.beyond > 0,
+            one.beyond,
             head.judge is not None,
         )
         for i, one in enumerate(asked)
@@ -147,8 +149,8 @@ def holds_ids(model: TemporalModel, head: TimeHead, dataset: Dataset, asked: Seq
 class _Judgement:
     """Probabilities and what they rest on, of many moments."""
 
-    def __init__(self, model: TemporalModel, head: TimeHead, dataset: Dataset, moments: Moments, beyond: Ints) -> None:
-        self.model, self.head, self.dataset, self.moments, self.beyond = model, head, dataset, moments, beyond
+    def __init__(self, model: TemporalModel, head: TimeHead, dataset: Dataset, moments: Moments, past: Ints) -> None:
+        self.model, self.head, self.dataset, self.moments, self.past = model, head, dataset, moments, past
         self.probability, self.basis = np.ones(len(moments)), list[Basis](["known"] * len(moments))
         self.always = ~mostly_dated(dataset)  # predicates whose facts need no time to be true
 
@@ -171,14 +173,14 @@ class _Judgement:
 
     def _said(self, i: int, facts: Facts) -> tuple[Basis, Facts | None]:
         """What facts say of a moment, and the one that says it where that leaves a doubt."""
-        t, later = int(self.moments.time[i]), self.beyond[i] > 0
+        t, later = int(self.moments.time[i]), self.past[i] > 0
         begun, ended = (facts.begin != OPEN) & (facts.begin <= t), (facts.end != OPEN) & (facts.end < t + later)
         told = facts.is_half_open | facts.is_event | facts.is_interval
         certain = told & begun & ~ended & ((facts.end != OPEN) | ((facts.begin == t) & ~later))
         certain |= told & (facts.begin == OPEN) & (facts.end == t) & ~later
         if certain.any() or (facts.is_static.any() and self.always[self.moments.predicate[i]]):
             return "known", None
-        running = np.flatnonzero(facts.is_half_open & ((begun & (facts.end == OPEN)) | ((facts.end > t) & ~later)))
+        running = np.flatnonzero(facts.is_half_open & ((begun & (facts.end == OPEN)) | (facts.end > t)))
         if len(running):
             return "open", facts[running[np.argsort(facts.begin[running], kind="stable")[-1:]]]
         if facts.is_static.any():
@@ -202,11 +204,11 @@ class _Judgement:
         self._put(rows, probability, along, np.full(len(rows), OPEN))
 
     def _put(self, rows: Ints, probability: Floats, along: Floats, begin: Ints) -> None:
-        """Probabilities at the last timestamp at most; beyond it, times the chance to last on from there."""
+        """Probabilities at timestamps; past one that stands for a time, times the chance to last on from there."""
         assert self.head.survival is not None, "recall comes first"
         at = self.dataset.timeline.positions
         likely = (along >= along.max(1, keepdims=True) / 2).argmax(1)  # where the begin is not known
-        ages = at[-1] - at[np.where(begin == OPEN, likely, begin)]
-        columns = (column.tolist() for column in (self.moments.predicate[rows], ages, self.beyond[rows]))
+        ages = np.maximum(at[self.moments.time[rows]] - at[np.where(begin == OPEN, likely, begin)], 0)
+        columns = (column.tolist() for column in (self.moments.predicate[rows], ages, self.past[rows]))
         lasting = [self.head.survival.lasting(*one) for one in zip(*columns, strict=True)]
         self.probability[rows] = probability * np.array(lasting)
