@@ -101,10 +101,12 @@ export function complete(input, { kind, choose, extra = [] }) {
       take(active);
     } else if (event.key === "Tab") {
       close(); // before the focus moves: a list that scrolls would take it
-    } else if (event.key === "Escape" && !list.hidden) {
-      event.preventDefault();
-      event.stopPropagation();
-      close();
+    } else if (event.key === "Escape") {
+      if (!list.hidden) {
+        event.preventDefault();
+        event.stopPropagation();
+      }
+      close(); // names that are still on their way too
     }
   });
   return list;
