@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import ClassVar, Literal
 
 import torch
@@ -28,9 +29,9 @@ class DistanceModel(Decomposition):
 
     u: Table
 
+    @abstractmethod
     def point(self, s: Tensor, p: Tensor, t: Tensor) -> Tensor:  # (…, d)
         """Where the objects of a query are looked for, with ids that broadcast."""
-        raise NotImplementedError
 
     def place(self, o: Tensor, key: Tensor) -> Tensor:  # (…, d)
         """Where an entity is, with ids that broadcast."""

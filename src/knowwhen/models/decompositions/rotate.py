@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from typing import ClassVar
 
 import torch
@@ -29,8 +30,9 @@ class RotationModel(Decomposition):
     u: Table
     v: Table
 
+    @abstractmethod
     def point(self, s: Tensor, p: Tensor, t: Tensor) -> Tensor:  # (…, r)
-        raise NotImplementedError
+        """Where the objects of a query are looked for, with ids that broadcast."""
 
     def score(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor) -> Tensor:
         gap = as_real(self.point(s, p, t) - self.u(o))
