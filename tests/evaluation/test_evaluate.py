@@ -1,5 +1,7 @@
 """What callers use: a model and a split in, metrics and their text out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -108,3 +110,17 @@ def test_tables_are_aligned():
         "a long heading",
         "x  1.0   2",
     ]
+
+
+def test_a_filter_knows_its_split_and_those_before_so_that_test_reaches_nothing_chosen_on_valid(leaders, model):
+    def facts(*splits: str) -> list[list[int]]:
+        return [row for split in splits for row in leaders.facts(split).rows().tolist()]
+
+    assert leaders.known_to("test") is leaders.known
+    assert leaders.known_to("valid") is leaders.known_to("valid")
+    assert leaders.known_to("valid").facts.rows().tolist() == facts("train", "valid")
+    assert leaders.known_to("train").facts.rows().tolist() == facts("train")
+    with pytest.raises(BadRequest, match="no split 'dev'; there are train, valid, test"):
+        leaders.known_to("dev")
+    for other in (leaders.train, leaders.test[:0]):  # whatever test holds
+        assert evaluate(model, replace(leaders, test=other), "valid") == evaluate(model, leaders, "valid")

@@ -60,8 +60,8 @@ def draw_moments(model: TemporalModel, dataset: Dataset, split: str, facts: int,
     """One moment of each kind for each of some dated facts of a split.
 
     Times are drawn from the whole axis, predicates from all, objects and subjects from those that training saw in that
-    place of the predicate, or from the model's best answers: whoever asks for what is probable meets these. What some
-    split knows to be true is no corruption: it is drawn again, and left out after `TRIES` draws.
+    place of the predicate, or from the model's best answers: whoever asks for what is probable meets these. What the
+    split and those before it know to be true is no corruption: it is drawn again, and left out after `TRIES` draws.
     """
     rng = np.random.default_rng(seed)
     held = _some(dataset.facts(split), facts, rng)
@@ -85,7 +85,7 @@ def draw_moments(model: TemporalModel, dataset: Dataset, split: str, facts: int,
 
     parts = [(true, np.arange(len(true)))]
     for kind in KINDS[1:]:
-        parts.append(_corrupted(elsewhere if kind == "known" else true, partial(change, kind), dataset.known))
+        parts.append(_corrupted(elsewhere if kind == "known" else true, partial(change, kind), dataset.known_to(split)))
     return Drawn(
         Moments.concatenate(*(moments for moments, _ in parts)),
         np.concatenate([np.full(len(rows), kind == 0) for kind, (_, rows) in enumerate(parts)]),

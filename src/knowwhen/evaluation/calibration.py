@@ -160,7 +160,7 @@ def draw_questions(
     if not len(some):
         return None
     questions = ask(some, model.sizes, Protocol(seed=seed), slot)
-    return ScoredQuestions(model, slot, questions, questions.others(dataset.known))
+    return ScoredQuestions(model, slot, questions, questions.others(dataset.known_to(split)))
 
 
 def fit_temperature(moments: Callable[[float], tuple[float, float, float]], facts: int, passes: int = 25) -> Fit:

@@ -35,7 +35,8 @@ def evaluate(
     protocol = protocol or Protocol()
     facts = sample_facts(dataset, split, sample, protocol.seed)
     questions = ask(facts, model.sizes, protocol)
-    ranks = rank_objects(model, questions, dataset.known, protocol, seen=seen_entities(dataset), progress=progress)
+    known = dataset.known_to(split)
+    ranks = rank_objects(model, questions, known, protocol, seen=seen_entities(dataset), progress=progress)
     support = supports(dataset.train, questions, itself=split == "train")
     return summarise(ranks, dataset.predicates.keys.to_list(), support)
 
@@ -59,7 +60,7 @@ def evaluate_times(
         raise BadRequest(f"{dataset.name} has no times to ask for")
     thresholds = "valid" if is_closed(dataset.valid).any() else "train"
     reference = dataset.facts(thresholds)
-    task = TimeTask(facts, dataset.known, reference[is_closed(reference)][:THRESHOLD_FACTS], timeline, sizes)
+    task = TimeTask(facts, dataset.known_to(split), reference[is_closed(reference)][:THRESHOLD_FACTS], timeline, sizes)
     scorers = {
         "model": time_scorer(model),
         "median_span": median_span(dataset.train, sizes.predicates, timeline),

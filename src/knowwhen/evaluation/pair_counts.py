@@ -81,7 +81,7 @@ class PairCounts:
         """The baseline with the weights that are best on a sample of valid; test is unseen, also by the filter."""
         counted = cls.count(dataset, window)
         facts = sample_facts(dataset, "valid", TUNING_FACTS, seed)
-        known = KnownFacts(Facts.concatenate(dataset.train, dataset.valid), len(dataset.predicates))
+        known = dataset.known_to("valid")
         queries = ask(facts, counted.sizes, Protocol(seed=seed))
         order = np.random.default_rng(seed).permutation(len(queries))
         sample = TuningSample.of(counted, queries[order], known)

@@ -94,8 +94,25 @@ class Dataset:
 
     @cached_property
     def known(self) -> KnownFacts:
-        """All facts of all splits, for the filter of an evaluation."""
+        """All facts of all splits: what the filter of an evaluation on test knows."""
         return KnownFacts(self.all_facts, len(self.predicates), len(self.timeline))
+
+    def known_to(self, split: str) -> KnownFacts:
+        """What the filter of a split's evaluation knows: its own facts, and those of the splits before it.
+
+        So no fact of test reaches what is chosen on valid.
+        """
+        self.facts(split)  # an error where there is no such split
+        if split == SPLITS[-1]:
+            return self.known
+        if split not in self._known_to:
+            facts = Facts.concatenate(*(self.facts(name) for name in SPLITS[: SPLITS.index(split) + 1]))
+            self._known_to[split] = KnownFacts(facts, len(self.predicates), len(self.timeline))
+        return self._known_to[split]
+
+    @cached_property
+    def _known_to(self) -> dict[str, KnownFacts]:
+        return {}
 
     @cached_property
     def spans(self) -> KnownFacts:
