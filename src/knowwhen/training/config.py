@@ -42,7 +42,7 @@ class ModelConfig(Section):
             description="Evidence from single facts near the asked time: facts of the same subject and object "
             "(pair_history), of other subjects under the same predicate (predicate_history), of the subject "
             "with others (context), of entities that share a neighbour with it (path_history), of the object "
-            "(object_profile)."
+            "(object_profile), of the asked fact itself at other times (repeat_history)."
         ),
     ] = ()
 
