@@ -10,13 +10,13 @@ from knowwhen.cli.main import app
 from knowwhen.errors import BadRequest
 from knowwhen.models import Sizes, build, model_named
 from knowwhen.models.budget import stored
-from knowwhen.reproduction import paper, penalties, results
+from knowwhen.reproduction import paper, penalties, working
 from knowwhen.reproduction.experiments import Setting, count_and_evaluate
 from knowwhen.reproduction.link_prediction import CORRECTED, EVIDENCE, TABLE2, WITHOUT_EPOCHS
 from knowwhen.reproduction.penalties import FIGURE1, TABLE3
-from knowwhen.reproduction.report import TABLES
 from knowwhen.reproduction.sampling import SAMPLING
 from knowwhen.reproduction.table import Request
+from knowwhen.reproduction.tables import TABLES
 from knowwhen.training.config import read_config
 from knowwhen.tuning.space import point_of
 
@@ -49,7 +49,8 @@ def test_every_experiment_is_a_run_of_its_own_with_settings_that_exist(table, ep
 )
 def test_the_command_of_an_experiment_makes_it(name, asked, monkeypatch, tmp_path):
     found = []
-    monkeypatch.setattr(results, "run", lambda experiment, runs, progress: found.append(experiment))
+    monkeypatch.setattr(working, "run", lambda experiment, *_: found.append(experiment))
+    monkeypatch.setattr(working, "find", lambda data: None)  # all data is at hand
     for experiment in planned(TABLES[name], seeds=2, **asked):
         found.clear()
         knowwhen, *command = shlex.split(experiment.command)

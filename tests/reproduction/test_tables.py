@@ -1,6 +1,7 @@
 """Tables, figures and the page, made of planted results."""
 
 import json
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -12,22 +13,22 @@ from knowwhen.cli.main import app
 from knowwhen.errors import BadRequest
 from knowwhen.evaluation.times import EventTimes, IntervalTimes, TimeMetrics, TimeScores
 from knowwhen.facts.dates import Granularity
-from knowwhen.reproduction import penalties, report, results
+from knowwhen.reproduction import penalties, report, results, running
 from knowwhen.reproduction.dates import OTHERS, TIMES
 from knowwhen.reproduction.link_prediction import EVIDENCE, STDDEV, TABLE2
 from knowwhen.reproduction.penalties import FIGURE1, TABLE3
-from knowwhen.reproduction.report import TABLES
 from knowwhen.reproduction.sampling import SAMPLING
 from knowwhen.reproduction.table import Request
 from knowwhen.reproduction.table4 import TABLE4
+from knowwhen.reproduction.tables import TABLES
 from knowwhen.reproduction.times import FIGURE2, WIKIDATA
 
 
-def table3(names, of_plan):
+def table3(names, of_plan, epochs=None):
     """Results of table 3 and figure 1 by the folders of their runs, with scores on valid and test."""
-    plans = {e.name: e for table in (TABLE3, FIGURE1) for e in table.plan(Request(["icews14"]))}
+    plans = {e.name: e for table in (TABLE3, FIGURE1) for e in table.plan(Request(["icews14"], epochs=epochs))}
     return [
-        of_plan(plans[f"table3-icews14-{name}-seed0"], valid_mrr=valid, mrr=test, epochs=10)
+        of_plan(plans[f"table3-icews14-{name}-seed0"], valid_mrr=valid, mrr=test, epochs=epochs or 10)
         for name, (valid, test) in names.items()
     ]
 
@@ -142,9 +143,9 @@ def test_curves_are_drawn_by_the_weight_of_their_point(tmp_path, plant, of_plan)
     found = results.read_all(tmp_path)
     curves = {name: [(w, r.valid_mrr) for w, r in curve] for name, curve in penalties.strengths(found).items()}
     assert curves == {"lambda4": [(0.0, 0.5), (0.1, 0.55), (10.0, 0.6)]}
-    assert FIGURE1.draw(found, "icews14", tmp_path / "figure1.svg")
+    assert FIGURE1.draw(found, ["yago15k", "icews14"], tmp_path / "figure1.svg")
     assert "Λ4" in (tmp_path / "figure1.svg").read_text()
-    assert not FIGURE1.draw(found, "yago15k", tmp_path / "empty.svg")
+    assert not FIGURE1.draw(found, ["yago15k"], tmp_path / "empty.svg")
     report.write_page(found, tmp_path / "page.md")
     assert "(results-figure1.svg)\n" in (tmp_path / "page.md").read_text()
     assert {path.name for path in tmp_path.glob("results-*")} == {"results-figure1.svg"}  # nothing was run for figure 2
@@ -153,18 +154,21 @@ def test_curves_are_drawn_by_the_weight_of_their_point(tmp_path, plant, of_plan)
 def test_figure_2_shows_the_presidents_of_france(tmp_path):
     (planned,) = FIGURE2.plan(Request())
     small = {"model.rank": 4, "training.epochs": 1, "training.batch_size": 500, "dating.passes": 0}
-    found = [results.run(replace(planned, point=small), tmp_path)]
-    assert FIGURE2.draw(found, "leaders", tmp_path / "figure2.svg")
+    running.run(replace(planned, point=small), tmp_path / "runs", tmp_path / "results")
+    shutil.rmtree(tmp_path / "runs")  # a result outlives its model
+    found = results.read_all(tmp_path / "results")
+    assert FIGURE2.draw(found, ["leaders"], tmp_path / "figure2.svg")
+    (drawn,) = (axes for axes in FIGURE2.figure(found).axes)
+    assert [line.get_label() for line in drawn.lines] == found[0].series["objects"]
     assert "Mitterrand" in (tmp_path / "figure2.svg").read_text()
     assert FIGURE2.rows(found)[1][:3] == ("leaders", "tntcomplex", "4")
-    moved = [replace(one, folder=tmp_path / "elsewhere") for one in found]
-    assert not FIGURE2.draw(moved, "leaders", tmp_path / "none.svg")  # the result outlived its model
+    assert not FIGURE2.draw([replace(found[0], series=None)], ["leaders"], tmp_path / "none.svg")
 
 
 def test_the_command_reports_a_page_with_figures_and_keeps_quick_looks_apart(tmp_path, plant, of_plan):
     runs, page = tmp_path / "runs", tmp_path / "results.md"
-    plant(runs, *table3({"omega3-w0.03": (0.5, 0.5), "omega3+lambda4-t1": (0.5, 0.5)}, of_plan))
-    plant(runs / "epochs2", *(replace(r, epochs=2) for r in table3({"none-w0": (0.5, 0.5)}, of_plan)))
+    plant(runs / "results", *table3({"omega3-w0.03": (0.5, 0.5), "omega3+lambda4-t1": (0.5, 0.5)}, of_plan))
+    plant(runs / "epochs2/results", *table3({"none-w0": (0.5, 0.5)}, of_plan, epochs=2))
     asked = ["reproduce", "figure1", "--only-report", "--runs", str(runs), "--json"]
     done = CliRunner().invoke(app, [*asked, "--out", str(page)])
     assert done.exit_code == 0, done.output

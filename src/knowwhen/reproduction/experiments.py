@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
 
+import torch
+
 from knowwhen.evaluation import Metrics, PairCounts, Protocol, evaluate
 from knowwhen.facts.catalog import load
-from knowwhen.training.notes import read_lines
+from knowwhen.reproduction.machine import versions
+from knowwhen.trained import TrainedModel
+from knowwhen.training.notes import check_format, read_lines
+from knowwhen.training.run import RunFolder
 from knowwhen.training.session import TrainingProgress
 from knowwhen.tuning.space import Point, point_of
 from knowwhen.tuning.study import train_point
@@ -38,6 +43,7 @@ class Setting(StrEnum):
     WINDOW = "baseline.window"  # of counting
 
 
+LOOKS = ("valid", "corrected")  # the validations of a record of an epoch
 RANKING = "seconds of ranking"  # the test facts, beside the settings of a result
 SHORT = {Setting.RANK: "rank", Setting.EMBEDDING_WEIGHT: "w", Setting.TIME_WEIGHT: "t", Setting.LEARNING_RATE: "lr"}
 
@@ -75,8 +81,14 @@ class Measured:
     rank: int = 0  # where there are embeddings
     parameters: int
     epochs: int = 0
-    minutes: float
+    minutes: float  # of training steps
     settings: Mapping[str, Any]  # all of them, and what was chosen or timed on the way
+    valid: Mapping[str, Any] | None = None  # mrr, hits@1, … of the validation that was best
+    curve: list[Mapping[str, Any]] = field(default_factory=list)  # validations: epoch, minutes so far, mrr
+    facts_per_second: float | None = None  # of training, both directions
+    threads: int | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    series: Mapping[str, Any] | None = None  # what a figure draws
 
 
 def train_and_evaluate(experiment: Experiment, folder: Path, progress: TrainingProgress | None) -> Measured:
@@ -87,34 +99,68 @@ def train_and_evaluate(experiment: Experiment, folder: Path, progress: TrainingP
     seconds = round(time.perf_counter() - began, 2)  # of the ranks alone
     asks_times = experiment.asks_times and trained.model.temporal
     times = trained.evaluate_times("test", sample=experiment.times_sample).to_dict() if asks_times else None
-    info, timing = trained.info(), read_lines(folder / "timing.jsonl")
+    info, notes = trained.info(), notes_of(RunFolder(folder))
     return Measured(
         valid_mrr=info["best_valid_mrr"],
         test=_scores(metrics) | {"times": times},
-        **{name: info[name] for name in ("rank", "parameters", "epochs")},
-        minutes=round(sum(record.get("seconds", 0) for record in timing) / 60, 2),
+        **{name: info[name] for name in ("parameters", "epochs")},
+        rank=info.get("rank", 0),
         settings={"recipe": experiment.recipe, RANKING: seconds, **point_of(trained.config)},
+        series=experiment.draws(trained) if experiment.draws else None,
+        **notes | {"versions": {**versions(), **notes["versions"]}},
     )
+
+
+def notes_of(run: RunFolder) -> dict[str, Any]:
+    """What a run folder says of its making: minutes, the validations, speed, threads and versions."""
+    records, timing, notes = run.records(), read_lines(run.timing), check_format(run.config)
+    looks = [(record["epoch"], record[look]) for record in records for look in LOOKS if look in record]
+    seconds = [(line["epoch"], line["seconds"], line["examples_per_second"]) for line in timing]
+    total = sum(spent for _, spent, _ in seconds)
+    curve = [
+        {
+            "epoch": epoch,
+            "minutes": round(sum(spent for e, spent, _ in seconds if e <= epoch) / 60, 3),
+            "mrr": at["mrr"],
+        }
+        for epoch, at in looks
+    ]
+    return {
+        "minutes": round(total / 60, 2),
+        "valid": max((at for _, at in looks), key=lambda at: at["mrr"], default=None),
+        "curve": curve,
+        "facts_per_second": round(sum(spent * rate for _, spent, rate in seconds) / total) if total else None,
+        "threads": notes.get("threads"),
+        "versions": {name: str(notes[name]) for name in ("knowwhen", "python", "torch") if name in notes},
+    }
 
 
 def count_and_evaluate(experiment: Experiment, _folder: Path, _progress: TrainingProgress | None) -> Measured:
     """The training facts of each pair counted, with weights that valid has chosen; and the ranks of the test facts."""
     began, data = time.monotonic(), load(experiment.data)
     counts = PairCounts.tune(data, experiment.point[Setting.WINDOW], experiment.seed)
+    on_valid = evaluate(counts, data, "valid")
     return Measured(
-        valid_mrr=evaluate(counts, data, "valid").mrr,
+        valid_mrr=on_valid.mrr,
         test=_scores(evaluate(counts, data, "test")) | {"times": None},
         parameters=int((counts.weights > 0).sum()),
-        minutes=round((time.monotonic() - began) / 60, 1),
+        minutes=round((time.monotonic() - began) / 60, 2),
         settings=counts.to_dict(),
+        valid=_summary(on_valid.to_dict()),
+        threads=torch.get_num_threads(),
+        versions=versions(),
     )
 
 
 def _scores(metrics: Metrics) -> dict[str, Any]:
     values = metrics.to_dict()
     support = {name: {k: group[k] for k in ("mrr", "count")} for name, group in values["groups"]["support"].items()}
-    kept = {key: values[key] for key in ("mrr", "hits@1", "hits@3", "hits@10", "count", "protocol")}
+    kept = _summary(values) | {"protocol": values["protocol"]}
     return kept | {"support": support, "t_mrr": metrics.t_mrr, "nt_mrr": metrics.nt_mrr}
+
+
+def _summary(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: values[key] for key in ("mrr", "hits@1", "hits@3", "hits@10", "count")}
 
 
 @dataclass(frozen=True)
@@ -125,9 +171,11 @@ class Experiment(Entry):
     directions: Literal["both", "objects"] = "both"
     asks_times: bool = False  # of temporal models
     times_sample: int | None = None  # facts of test whose times are asked for; None: all
+    waits: bool = False  # for results that choose its settings
+    draws: Callable[[TrainedModel], Mapping[str, Any]] | None = None  # what a figure needs of the model
     measure: Callable[[Experiment, Path, TrainingProgress | None], Measured] = train_and_evaluate
 
     @property
     def overrides(self) -> Point:
-        """What the recipe is changed by."""
-        return {**self.point, Setting.SEED: self.seed}
+        """What the recipe is changed by; a time head is learned only where times are asked for."""
+        return {**self.point, Setting.SEED: self.seed, **({} if self.asks_times else {Setting.PASSES: 0})}

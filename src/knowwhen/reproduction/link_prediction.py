@@ -11,7 +11,7 @@ from knowwhen.models.budget import de_simple_parameter_count, paper_parameter_co
 from knowwhen.reproduction import paper
 from knowwhen.reproduction.experiments import Experiment, Setting, count_and_evaluate
 from knowwhen.reproduction.results import Result, those
-from knowwhen.reproduction.table import Request, Row, Table, spread
+from knowwhen.reproduction.table import Request, Row, Table, marked, mean, spread
 from knowwhen.training.config import read_config
 from knowwhen.tuning.space import Point, point_of
 
@@ -55,9 +55,11 @@ def table2_rows(results: Sequence[Result]) -> list[Row]:
         seeds = those(results, data=data, row=name)
         if seeds:
             printed, found = known.get((data, name)), [r.test["mrr"] for r in seeds]
-            hits = [f"{statistics.mean(r.test[f'hits@{k}'] for r in seeds):.3f}" for k in (1, 3, 10)]
+            hits = [mean(r.test[f"hits@{k}"] for r in seeds) for k in (1, 3, 10)]
             beside = ("", "") if printed is None else (f"{printed:.2f}", f"{statistics.mean(found) - printed:+.3f}")
-            rows.append((data, name, str(seeds[0].rank or ""), str(len(seeds)), spread(found), *beside, *hits))
+            rows.append(
+                (data, marked(name, seeds), str(seeds[0].rank or ""), str(len(seeds)), spread(found), *beside, *hits)
+            )
     return rows
 
 
@@ -65,10 +67,11 @@ def stddev_rows(results: Sequence[Result]) -> list[Row]:
     """Spread of TNTComplEx over seeds."""
     rows: list[Row] = [("dataset", "seeds", "mean test MRR", "standard deviation", "paper's")]
     for data, printed in paper.STDDEV.items():
-        found = [r.test["mrr"] for r in those(results, data=data, row="tntcomplex")]
+        seeds = those(results, data=data, row="tntcomplex")
+        found = [r.test["mrr"] for r in seeds]
         if len(found) > 1:
             shown = (f"{value:.4f}" for value in (statistics.mean(found), statistics.stdev(found), printed))
-            rows.append((data, str(len(found)), *shown))
+            rows.append((marked(data, seeds), str(len(found)), *shown))
     return rows
 
 
@@ -118,10 +121,10 @@ def evidence_rows(results: Sequence[Result]) -> list[Row]:
         here = those(results, data=data)
         for name in dict.fromkeys(r.row for r in here):
             seeds = those(here, row=name)
-            scores = [spread([r.test[key] for r in seeds]) for key in ("mrr", "hits@1", "hits@10")]
+            scores = [spread(r.test[key] for r in seeds) for key in ("mrr", "hits@1", "hits@10")]
             support = [[r.test["support"][g]["mrr"] for r in seeds if g in r.test["support"]] for g in SUPPORT]
-            shown = [f"{statistics.mean(found):.3f}" if found else "" for found in support]
-            rows.append((data, name, f"{seeds[0].parameters:,}", str(len(seeds)), *scores, *shown))
+            shown = [mean(found) for found in support]
+            rows.append((data, marked(name, seeds), f"{seeds[0].parameters:,}", str(len(seeds)), *scores, *shown))
     return rows
 
 

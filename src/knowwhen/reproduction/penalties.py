@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from knowwhen.plotting.strength import strength_figure
 from knowwhen.reproduction import paper
 from knowwhen.reproduction.experiments import Experiment, Setting
-from knowwhen.reproduction.results import Result, those
-from knowwhen.reproduction.table import Request, Row, Table, number
+from knowwhen.reproduction.results import Result, chosen, comparable, those
+from knowwhen.reproduction.table import Request, Row, Table, marked, number
 from knowwhen.tuning.space import Point, grid
-from knowwhen.tuning.study import choose
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -72,10 +71,11 @@ def table3_rows(results: Sequence[Result]) -> list[Row]:
     for data, (penalty, printed) in product(paper.DATASETS, paper.TABLE3.items()):
         trials = those(results, data=data, row=penalty)
         if trials:
-            best = choose(trials)
+            trials = comparable(trials)
+            best = chosen(trials)
             weights = ", ".join(f"{weight:g}" for weight in sorted(map(_weight, trials)))
             scores = (number(best.valid_mrr), number(best.test["mrr"]), f"{printed:.2f}")
-            rows.append((data, penalty, f"{_weight(best):g}", weights, str(best.epochs), *scores))
+            rows.append((data, marked(penalty, [best]), f"{_weight(best):g}", weights, str(best.epochs), *scores))
     return rows
 
 
@@ -89,7 +89,7 @@ def order_note(results: Sequence[Result]) -> str:
     for data in paper.DATASETS:
         trials = {penalty: those(results, data=data, row=penalty) for penalty in paper.TABLE3}
         if all(trials.values()):
-            ours = {penalty: round(choose(found).test["mrr"], 4) for penalty, found in trials.items()}
+            ours = {penalty: round(chosen(found).test["mrr"], 4) for penalty, found in trials.items()}
             swapped = [
                 f"{a} above {b} by {ours[a] - ours[b]:.4f} (paper: below by {paper.TABLE3[b] - paper.TABLE3[a]:.2f})"
                 for a, b in permutations(ours, 2)
@@ -117,7 +117,10 @@ def figure1_rows(results: Sequence[Result]) -> list[Row]:
     rows: list[Row] = [("dataset", "penalty", "weight", "valid MRR", "test MRR")]
     for data in paper.DATASETS:
         for name, curve in strengths(those(results, data=data)).items():
-            rows += [(data, name, f"{weight:g}", number(r.valid_mrr), number(r.test["mrr"])) for weight, r in curve]
+            rows += [
+                (data, marked(name, [r]), f"{weight:g}", number(r.valid_mrr), number(r.test["mrr"]))
+                for weight, r in curve
+            ]
     return rows
 
 

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from knowwhen.reproduction import paper
 from knowwhen.reproduction.experiments import Experiment, Setting
 from knowwhen.reproduction.link_prediction import WITH
-from knowwhen.reproduction.results import Result, those
-from knowwhen.reproduction.table import Request, Row, Table, number
-from knowwhen.tuning.study import choose
+from knowwhen.reproduction.results import Result, chosen, those
+from knowwhen.reproduction.table import Request, Row, Table, marked, number
 
 WEIGHTS = (3e-3, 1e-2, 3e-2)  # of Ω³; valid chooses
 EPOCHS = 4
@@ -48,10 +47,10 @@ def table4_rows(results: Sequence[Result]) -> list[Row]:
         for row in TABLE4.models:
             trials = those(results, data=data, row=row)
             if trials:
-                best = choose(trials)
+                best = chosen(trials)
                 scores = (best.valid_mrr, best.test["mrr"], best.test["nt_mrr"], best.test["t_mrr"])
                 cells = (str(best.rank), best.choice, *map(number, scores), f"{best.minutes:.1f}")
-                rows.append((data, row, *cells, _printed(row)))
+                rows.append((data, marked(row, [best]), *cells, _printed(row)))
     return rows
 
 

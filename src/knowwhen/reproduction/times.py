@@ -6,14 +6,16 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from knowwhen.plotting.timeline import timeline_figure
+from knowwhen.query import TimelineScores
 from knowwhen.reproduction import paper
 from knowwhen.reproduction.experiments import Experiment, Setting
-from knowwhen.reproduction.results import Result, those
-from knowwhen.reproduction.table import Request, Row, Table, number
-from knowwhen.trained import open as open_run
+from knowwhen.reproduction.results import Result, chosen, those
+from knowwhen.reproduction.table import Request, Row, Table, marked, number
+from knowwhen.trained import TrainedModel
 from knowwhen.tuning.space import Point
-from knowwhen.tuning.study import choose
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -54,11 +56,13 @@ def wikidata_rows(results: Sequence[Result]) -> list[Row]:
     rows: list[Row] = [("model", "chosen on valid", "epochs", *RANKING, *TIMES)]
     baselines: Mapping[str, Any] = {}
     for row in dict.fromkeys(r.row for r in results):
-        best = choose(those(results, row=row))
+        best = chosen(those(results, row=row))
         test, times = best.test, best.test["times"]
         baselines = times["baselines"] if times else baselines
         scores = [number(value) for value in (best.valid_mrr, test["mrr"], test["t_mrr"], test["nt_mrr"])]
-        rows.append((row, best.choice, str(best.epochs), *scores, *_time_cells(times and times["model"])))
+        rows.append(
+            (marked(row, [best]), best.choice, str(best.epochs), *scores, *_time_cells(times and times["model"]))
+        )
     for name, answers in baselines.items():
         rows.append((f"({name.replace('_', ' ')})", *[""] * (2 + len(RANKING)), *_time_cells(answers)))
     return rows
@@ -77,21 +81,35 @@ def _time_cells(scores: Mapping[str, Any] | None) -> list[str]:
 def plan_figure2(request: Request) -> list[Experiment]:
     """The model behind the paper's second figure, on the bundled dataset."""
     command = request.command("figure2")
-    return [Experiment("figure2", "tntcomplex", "leaders", request.length(), command, recipe="leaders")]
+    return [
+        Experiment("figure2", "tntcomplex", "leaders", request.length(), command, recipe="leaders", draws=presidents)
+    ]
+
+
+def presidents(trained: TrainedModel) -> dict[str, Any]:
+    """The scores of the presidents of France along time: what the figure draws."""
+    found = trained.timeline("France", "has president", span="1980..2020").to_dict()
+    scores = [[round(score, 4) for score in curve] for curve in found["scores"]]
+    return {**{name: found[name] for name in ("subject", "predicate", "objects", "times", "known")}, "scores": scores}
 
 
 def figure2_rows(results: Sequence[Result]) -> list[Row]:
     """The model whose scores are drawn."""
     rows: list[Row] = [("data", "model", "rank", "valid MRR", "test MRR")]
-    return rows + [(r.data, r.row, str(r.rank), number(r.valid_mrr), number(r.test["mrr"])) for r in results]
+    return rows + [
+        (r.data, marked(r.row, [r]), str(r.rank), number(r.valid_mrr), number(r.test["mrr"])) for r in results
+    ]
 
 
 def figure2(results: Sequence[Result]) -> Figure | None:
     """Scores of the presidents of France along time, their true terms behind."""
-    for result in results:
-        if (result.folder / "model" / "model.json").is_file():  # a result may outlive its model
-            return timeline_figure(open_run(result.folder).timeline("France", "has president", span="1980..2020"))
-    return None
+    drawn = next((result.series for result in results if result.series), None)
+    if drawn is None:
+        return None
+    known = [[(begin, end) for begin, end in spans] for spans in drawn["known"]]
+    scores = np.array(drawn["scores"], np.float32)
+    names = {name: drawn[name] for name in ("subject", "predicate", "objects", "times")}
+    return timeline_figure(TimelineScores(**names, scores=scores, probabilities=np.zeros(scores.shape), known=known))
 
 
 FIGURE2 = Table(
