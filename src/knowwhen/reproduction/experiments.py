@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -15,6 +15,7 @@ from knowwhen.evaluation import Metrics, PairCounts, Protocol, evaluate
 from knowwhen.facts.catalog import load
 from knowwhen.reproduction.machine import versions
 from knowwhen.trained import TrainedModel
+from knowwhen.training.loop import Record
 from knowwhen.training.notes import check_format, read_lines
 from knowwhen.training.run import RunFolder
 from knowwhen.training.session import TrainingProgress
@@ -81,7 +82,7 @@ class Measured:
     rank: int = 0  # where there are embeddings
     parameters: int
     epochs: int = 0
-    minutes: float  # of training steps
+    minutes: float  # of training, without validation and test
     settings: Mapping[str, Any]  # all of them, and what was chosen or timed on the way
     valid: Mapping[str, Any] | None = None  # mrr, hits@1, … of the validation that was best
     curve: list[Mapping[str, Any]] = field(default_factory=list)  # validations: epoch, minutes so far, mrr
@@ -113,26 +114,28 @@ def train_and_evaluate(experiment: Experiment, folder: Path, progress: TrainingP
 
 def notes_of(run: RunFolder) -> dict[str, Any]:
     """What a run folder says of its making: minutes, the validations, speed, threads and versions."""
-    records, timing, notes = run.records(), read_lines(run.timing), check_format(run.config)
-    looks = [(record["epoch"], record[look]) for record in records for look in LOOKS if look in record]
-    seconds = [(line["epoch"], line["seconds"], line["examples_per_second"]) for line in timing]
-    total = sum(spent for _, spent, _ in seconds)
-    curve = [
-        {
-            "epoch": epoch,
-            "minutes": round(sum(spent for e, spent, _ in seconds if e <= epoch) / 60, 3),
-            "mrr": at["mrr"],
-        }
-        for epoch, at in looks
-    ]
+    records, notes = run.records(), check_format(run.config)
+    timing = read_lines(run.timing) if run.timing.exists() else []
+    epochs = [line for line in timing if "examples_per_second" in line]  # a correction is learned after them
+    looks = [(record, look) for record in records for look in LOOKS if look in record]
+    spent, facts = _seconds(epochs), sum(line["seconds"] * line["examples_per_second"] for line in epochs)
+    curve = []
+    for record, look in looks:
+        before = [line for line in epochs if line["epoch"] <= record["epoch"]] if look == "valid" else timing
+        minutes = round(_seconds(before) / 60, 3)
+        curve.append({"epoch": record["epoch"], "minutes": minutes, "mrr": record[look]["mrr"]})
     return {
-        "minutes": round(total / 60, 2),
-        "valid": max((at for _, at in looks), key=lambda at: at["mrr"], default=None),
+        "minutes": round(_seconds(timing) / 60, 2),
+        "valid": max((record[look] for record, look in looks), key=lambda found: found["mrr"], default=None),
         "curve": curve,
-        "facts_per_second": round(sum(spent * rate for _, spent, rate in seconds) / total) if total else None,
+        "facts_per_second": round(facts / spent) if spent else None,
         "threads": notes.get("threads"),
         "versions": {name: str(notes[name]) for name in ("knowwhen", "python", "torch") if name in notes},
     }
+
+
+def _seconds(lines: Sequence[Record]) -> float:
+    return float(sum(line.get("seconds", 0) for line in lines))
 
 
 def count_and_evaluate(experiment: Experiment, _folder: Path, _progress: TrainingProgress | None) -> Measured:

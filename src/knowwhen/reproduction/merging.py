@@ -34,6 +34,8 @@ def merge(sources: Sequence[Path], store: Path) -> list[Merged]:
     Of two results of an experiment the one with the newer numbers is kept, or the one with today's settings. Where both
     are of today and their values differ beyond rounding, the stored one is kept, and `fate` says that they differ.
     """
+    if not sources:
+        raise BadRequest("name the folders to merge: knowwhen reproduce merge runs/reproduce")
     fates = []
     for source in sources:
         if not source.is_dir():
