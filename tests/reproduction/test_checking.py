@@ -6,7 +6,8 @@ import pytest
 
 from knowwhen.reproduction import checking
 from knowwhen.reproduction.checking import flaw_of
-from knowwhen.reproduction.link_prediction import EVIDENCE, TABLE2
+from knowwhen.reproduction.evidence import EVIDENCE
+from knowwhen.reproduction.link_prediction import TABLE2
 from knowwhen.reproduction.numbers import NUMBERS
 from knowwhen.reproduction.table import Request
 from knowwhen.reproduction.times import WIKIDATA

@@ -35,8 +35,8 @@ def reproduce(
     table: Annotated[
         str,
         typer.Argument(
-            help="params, table2, table3, table4, evidence, stddev, figure1, figure2, wikidata, times, sampling, "
-            "published or field; or plan, all, merge.",
+            help="params, table2, stddev, evidence, best, table3, figure1, grid, figure2, wikidata, times, table4, "
+            "convergence, sampling, published or field; or plan, all, merge.",
         ),
     ] = PLAN,
     names: Annotated[
@@ -53,15 +53,17 @@ def reproduce(
         list[str] | None,
         typer.Option(
             "--model",
-            help="complex, tcomplex, tntcomplex, pair-counts; of evidence unioncomplex[+evidence[+correction]]; "
-            "of sampling full, k256, k512, … k8192; of published and field any model, of field also MODEL+history.",
+            help="complex, tcomplex, tntcomplex, pair-counts; of evidence unioncomplex[+evidence[+correction]] or "
+            "unioncomplex+TERM; of sampling full, k256, k512, … k8192; of published and field any model, of field also "
+            "MODEL+history.",
         ),
     ] = None,
     seeds: Annotated[
         int | None,
         typer.Option("--seeds", min=1, help="Runs per row, with seeds 0, 1, …; 1, or what completes a table for all."),
     ] = None,
-    large: Annotated[bool, typer.Option("--large", help="Train at ten times the base ranks.")] = False,
+    large: Annotated[bool, typer.Option("--large", help="Of table2: train at ten times the base ranks.")] = False,
+    sampled: Annotated[bool, typer.Option("--sampled", help="Of table2: train with a sampled softmax.")] = False,
     epochs: Annotated[
         int | None,
         typer.Option("--epochs", min=1, help="Train for fewer epochs; results are kept apart in RUNS/epochsN."),
@@ -104,14 +106,14 @@ def reproduce(
     if epochs is not None:
         runs = runs / f"epochs{epochs}"
     store = results or (STORE if STORE.is_dir() and epochs is None else runs / "results")
-    request = Request(dataset or (), model or (), seeds or 0, large, epochs, trials)
+    request = Request(dataset or (), model or (), seeds or 0, large, sampled, epochs, trials)
     fates: Sequence[Merged] = ()
     if table == MERGE:
         fates = merge([Path(name) for name in names or ()], store)
         shown, lines = _merged(fates)
     elif table in (PLAN, ALL):
-        if large or figure:
-            raise BadRequest(f"{table} has every size and draws no figure; --large and --figure go with one table")
+        if large or sampled or figure:
+            raise BadRequest(f"--large, --sampled and --figure go with one table; {table} has all sizes and no figure")
         shown, lines = _every(names or (), request, runs, store, seconds, table == ALL and not only_report)
     elif names:
         raise BadRequest(f"{table} takes no {names[0]!r}; `knowwhen reproduce all TABLE…` runs several tables")
@@ -130,7 +132,7 @@ def _one(
     name: str, request: Request, runs: Path, store: Path, seconds: float | None, figure: Path | None, only_report: bool
 ) -> Printed:
     """Measures a table and shows it."""
-    from knowwhen.reproduction.planning import current
+    from knowwhen.reproduction.planning import current, usable
     from knowwhen.reproduction.results import read_all
     from knowwhen.reproduction.table import FOOTNOTE
     from knowwhen.reproduction.tables import table_named
@@ -139,7 +141,7 @@ def _one(
     asked = table_named(name)
     request = asked.complete(request)
     if not only_report:
-        _work(lambda found: asked.plan(replace(request, found=found)), runs, store, seconds)
+        _work(lambda found: asked.plan(replace(request, found=usable(found))), runs, store, seconds)
     found = current(read_all(store), request.epochs)
     if asked.figure:
         figure = figure or runs / f"{name}.svg"

@@ -26,6 +26,8 @@ SHAPES = {
     "yago15k": Shape(110_439, 15_403),
     "wikidata12k": Shape(32_497, 12_554),
     "politicians": Shape(366_690, 98_317),
+    "generated": Shape(7_200_000, 432_715),
+    "wikidata": Shape(7_200_000, 432_715),
 }
 UNKNOWN = Shape(100_000, 10_000)
 OPERATIONS = 6e10  # a second, of the three products of a step; results correct it by their median

@@ -12,8 +12,8 @@ from typing import Any, Literal
 import torch
 
 from knowwhen.evaluation import Metrics, PairCounts, Protocol, evaluate
-from knowwhen.facts.catalog import load
 from knowwhen.reproduction.machine import versions
+from knowwhen.reproduction.sources import load_data
 from knowwhen.trained import TrainedModel
 from knowwhen.training.loop import Record
 from knowwhen.training.notes import check_format, read_lines
@@ -36,6 +36,7 @@ class Setting(StrEnum):
     EMBEDDING = "regularizer.embedding"
     EMBEDDING_WEIGHT = "regularizer.embedding_weight"
     PASSES = "dating.passes"
+    PATIENCE = "validation.patience"
     TIME_P = "regularizer.time_p"
     TIME_WEIGHT = "regularizer.time_weight"
     EPOCHS = "training.epochs"
@@ -94,7 +95,8 @@ class Measured:
 
 def train_and_evaluate(experiment: Experiment, folder: Path, progress: TrainingProgress | None) -> Measured:
     """The recipe changed by the point, trained as far as it is not yet; and the ranks of the test facts."""
-    trained = train_point(experiment.data, experiment.recipe, experiment.overrides, folder, progress)
+    data = experiment.data if RunFolder(folder).exists else load_data(experiment.data)  # a run keeps its data
+    trained = train_point(data, experiment.recipe, experiment.overrides, folder, progress)
     began = time.perf_counter()
     metrics = trained.evaluate("test", protocol=Protocol(directions=experiment.directions))
     seconds = round(time.perf_counter() - began, 2)  # of the ranks alone
@@ -140,7 +142,7 @@ def _seconds(lines: Sequence[Record]) -> float:
 
 def count_and_evaluate(experiment: Experiment, _folder: Path, _progress: TrainingProgress | None) -> Measured:
     """The training facts of each pair counted, with weights that valid has chosen; and the ranks of the test facts."""
-    began, data = time.monotonic(), load(experiment.data)
+    began, data = time.monotonic(), load_data(experiment.data)
     counts = PairCounts.tune(data, experiment.point[Setting.WINDOW], experiment.seed)
     on_valid = evaluate(counts, data, "valid")
     return Measured(

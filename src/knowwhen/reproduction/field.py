@@ -138,5 +138,6 @@ FIELD = Table(
     datasets=tuple(SIZES),
     models=(*EVERY, *(name + HISTORY for name in EVERY)),
     if_asked=(*(data for data in SIZES if data != "icews14"), *SLOW, *(name + HISTORY for name in EVERY)),
+    whole=(Request(trials=2),),
     figure=figure,
 )

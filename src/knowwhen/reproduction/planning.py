@@ -47,9 +47,14 @@ def whole_plan(
     found: Sequence[Result], tables: Iterable[Table] = TABLES.values(), asked: Request | None = None
 ) -> list[Experiment]:
     """The experiments that complete the tables, or the part of them that is asked for, each once."""
-    asked = replace(asked or Request(seeds=0), found=found)
+    asked = replace(asked or Request(seeds=0), found=usable(found))
     planned = (e for table in tables for part in table.whole_requests(asked) for e in table.plan(part))
     return list({e.name: e for e in planned}.values())
+
+
+def usable(found: Sequence[Result]) -> list[Result]:
+    """What a plan may go on from: results of today's code and recipes."""
+    return [r for r in found if not flaw_of(r)]
 
 
 def jobs(plan: Sequence[Experiment], found: Sequence[Result]) -> list[Job]:

@@ -69,7 +69,22 @@ def write_result(result: Result, store: Path) -> None:
     path = path_of(result, store)
     with writing(path, UNCHANGED):
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, (json.dumps(result.to_dict(), indent=1, ensure_ascii=False) + "\n").encode())
+        write_whole(path, _text(result.to_dict()).encode())
+
+
+def _text(values: Mapping[str, Any]) -> str:
+    """JSON with a field on each line, and a line for each setting: short, and differences can be read."""
+    lines = []
+    for name, value in values.items():
+        inner = (
+            ",\n  ".join(f"{_json(key)}: {_json(one)}" for key, one in value.items()) if isinstance(value, dict) else ""
+        )
+        lines.append(f"{_json(name)}: " + (f"{{\n  {inner}\n }}" if inner else _json(value)))
+    return "{\n " + ",\n ".join(lines) + "\n}\n"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def read_all(store: Path) -> list[Result]:

@@ -33,6 +33,7 @@ class Request:
     models: Sequence[str] = ()
     seeds: int = 1  # 0: as many as complete the table
     large: bool = False
+    sampled: bool = False  # with a sampled softmax, where the table has both
     epochs: int | None = None
     trials: int | None = None  # of tables that choose settings on valid; None: all
     found: Sequence[Result] = ()  # what is measured already: some plans go on from it
@@ -42,12 +43,14 @@ class Request:
         epochs = self.epochs or default
         return {} if epochs is None else {Setting.EPOCHS: epochs}
 
-    def command(self, table: str, data: str = "", model: str = "", seed: int = 0, *, large: bool = False) -> str:
+    def command(
+        self, table: str, data: str = "", model: str = "", seed: int = 0, *, large: bool = False, sampled: bool = False
+    ) -> str:
         """The line that makes one experiment of a table, with no more others than the seeds before it."""
         options = {"--dataset": data, "--model": model, "--seeds": seed and seed + 1, "--epochs": self.epochs}
         options |= {"--trials": self.trials}
         given = [f" {name} {value}" for name, value in options.items() if value]
-        return f"knowwhen reproduce {table}{''.join(given)}{' --large' if large else ''}"
+        return f"knowwhen reproduce {table}{''.join(given)}{' --large' * large}{' --sampled' * sampled}"
 
 
 @dataclass(frozen=True)

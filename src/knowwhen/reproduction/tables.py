@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from knowwhen.errors import BadRequest, did_you_mean
+from knowwhen.reproduction.convergence import CONVERGENCE
 from knowwhen.reproduction.dates import TIMES
+from knowwhen.reproduction.evidence import BEST, EVIDENCE
 from knowwhen.reproduction.field import FIELD
-from knowwhen.reproduction.link_prediction import EVIDENCE, PARAMS, STDDEV, TABLE2
-from knowwhen.reproduction.penalties import FIGURE1, TABLE3
+from knowwhen.reproduction.link_prediction import PARAMS, STDDEV, TABLE2
+from knowwhen.reproduction.penalties import FIGURE1, GRID, TABLE3
 from knowwhen.reproduction.published import PUBLISHED
 from knowwhen.reproduction.sampling import SAMPLING
 from knowwhen.reproduction.table import Table
@@ -17,8 +19,8 @@ from knowwhen.reproduction.times import FIGURE2, WIKIDATA
 TABLES = {
     t.name: t
     for t in (
-        *(PARAMS, TABLE2, EVIDENCE, STDDEV, TABLE3, FIGURE1, FIGURE2, WIKIDATA, TIMES, TABLE4, SAMPLING),
-        *(PUBLISHED, FIELD),
+        *(PARAMS, TABLE2, STDDEV, EVIDENCE, BEST, TABLE3, FIGURE1, GRID, FIGURE2, WIKIDATA, TIMES, TABLE4),
+        *(CONVERGENCE, SAMPLING, PUBLISHED, FIELD),
     )
 }
 

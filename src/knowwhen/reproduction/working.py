@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Protocol
 
 from knowwhen.errors import BadRequest, DiskError, Interrupted, KnowwhenError, NotFound, RunError
-from knowwhen.facts.catalog import find
 from knowwhen.reproduction.experiments import Experiment
 from knowwhen.reproduction.planning import TO_DO, Job, State, jobs
 from knowwhen.reproduction.results import Result, read_all
 from knowwhen.reproduction.running import run
+from knowwhen.reproduction.sources import check_at_hand
 from knowwhen.training.session import TrainingProgress
 
 Plan = Callable[[Sequence[Result]], Sequence[Experiment]]
@@ -65,7 +65,7 @@ def work(
         if job is None:
             outcome.left = [*todo, *(job for job in every if job.state == State.WAITING)]
             return outcome
-        tell(job, len(outcome.measured) + 1, len(todo), sum(job.hours for job in todo), left)
+        tell(job, len(outcome.measured) + len(outcome.failed) + 1, len(todo), sum(job.hours for job in todo), left)
         _measure(job.experiment, runs, store, progress, outcome)
 
 
@@ -80,7 +80,7 @@ def _is_settled(experiment: Experiment, outcome: Outcome) -> bool:
         return True
     if experiment.data not in outcome.without_data:
         try:
-            find(experiment.data)
+            check_at_hand(experiment.data)
         except NotFound as error:
             outcome.without_data[experiment.data] = str(error)
     return experiment.data in outcome.without_data
