@@ -103,7 +103,8 @@ def test_data_that_is_not_at_hand_is_left_out(done):
 def test_a_killed_command_goes_on_where_it_was(forks, tmp_path):
     """Killed for good while its second run trains; the same command finishes the rest and repeats nothing."""
     make_world(tmp_path)
-    asked = ["reproduce", "all", "table2", "--dataset", "icews14", "--epochs", "30", "--budget", "9h"]
+    part = ["--dataset", "icews14", "--model", "tntcomplex", "--epochs", "30"]
+    asked = ["reproduce", "all", "table2", *part, "--budget", "9h"]
     command = [sys.executable, "-c", "from knowwhen.cli.main import main; main()", *asked]
     runs = tmp_path / "runs" / "reproduce" / "epochs30"
     with (tmp_path / "log").open("w") as log:
