@@ -135,7 +135,7 @@ SCENARIOS = {
         ),
         Scenario("fill", ["fill", "run", "--out", "filled.csv"], before=[DATED], left=("filled.csv",)),
         Scenario("plot", ["plot", "run", "training", "--out", "f.svg"], before=[ONE], left=("f.svg",)),
-        Scenario("reproduce", REPRODUCE, left=("runs/*/result.json", "page.md"), environment=BENCHMARKS),
+        Scenario("reproduce", REPRODUCE, left=("runs/results/*/*.json", "page.md"), environment=BENCHMARKS),
         Scenario("wikidata", WIKIDATA, left=("wd/*",), may_be="exists and is not an empty folder", code=INLINE),
     )
 }

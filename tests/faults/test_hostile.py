@@ -143,10 +143,10 @@ def test_damaged_files_of_results_are_said(forks, world, tmp_path):
     scenario = SCENARIOS["reproduce"]
     make_world(tmp_path / "w")
     assert scenario.run(forks, tmp_path / "w").code == 0
-    (result,) = (tmp_path / "w" / "runs").glob("*/result.json")
+    (result,) = (tmp_path / "w" / "runs" / "results").glob("*/*.json")
     for text in ("{", "[]", "[" * 100_000):
         result.write_text(text)
-        refused(scenario.run(forks, tmp_path / "w"), "result.json", "delete it")
+        refused(scenario.run(forks, tmp_path / "w"), "pair-counts-seed0.json", "delete it")
 
 
 def test_what_we_did_not_foresee_is_said_to_be_our_fault(forks, world):

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from knowwhen.errors import RunError
 from knowwhen.facts.catalog import load
+from knowwhen.facts.dataset import Dataset
 from knowwhen.trained import TrainedModel, train
 from knowwhen.training.config import read_config
 from knowwhen.training.run import RunFolder
@@ -36,7 +37,7 @@ def choose(trials: Sequence[AnyTrial]) -> AnyTrial:
 
 
 def train_point(
-    data: str, recipe: str, point: Point, folder: Path, progress: TrainingProgress | None = None
+    data: str | Dataset, recipe: str, point: Point, folder: Path, progress: TrainingProgress | None = None
 ) -> TrainedModel:
     """The model of a recipe changed by a point: trained, or as far as it is not in the folder yet."""
     check_point(recipe, point, folder)
