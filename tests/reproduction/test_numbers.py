@@ -12,12 +12,12 @@ from knowwhen.trained import train
 
 SMALL = {"model.rank": 8, "training.batch_size": 500, "training.epochs": 2, "dating.passes": 0}
 SAMPLED = {"objective.sampling": "uniform", "objective.negatives": 64}
-EVIDENCE = ["pair_history", "predicate_history", "context", "path_history", "object_profile"]
+EVIDENCE = ["pair_history", "predicate_history", "context", "path_history", "object_profile", "repeat_history"]
 TOLERANCE = 1e-4
 # What each area computed when its number was raised last; a change of these raises the number too.
 COMPUTED = {
     "training": (1, {"loss": 7.586169, "sampled": 7.849987, "score": 0.55238}),
-    "evidence": (1, {"loss": 7.225759, "score": 2.442448}),
+    "evidence": (1, {"loss": 7.222371, "score": 2.548864}),
     "dating": (1, {"aeIOU@1": 0.102963, "TAC@1": 0.103386, "holds": 0.017401}),
     "validation": (1, {"mrr": 0.40589}),
     "evaluation": (1, {"mrr": 0.376816}),

@@ -10,7 +10,7 @@ from knowwhen.cli.main import app
 from knowwhen.errors import BadRequest
 from knowwhen.models import Sizes, build, model_named
 from knowwhen.models.budget import stored
-from knowwhen.reproduction import paper, working
+from knowwhen.reproduction import evidence, paper, working
 from knowwhen.reproduction.convergence import CONVERGENCE
 from knowwhen.reproduction.evidence import ALONE, CORRECTED, EVIDENCE, WITHOUT_EPOCHS
 from knowwhen.reproduction.experiments import Setting, count_and_evaluate
@@ -88,12 +88,14 @@ def test_without_evidence_the_rest_of_the_recipe_is_the_same():
     assert (one.model.rank, one.regularizer, one.validation) == (other.model.rank, other.regularizer, other.validation)
 
 
-def test_correction_is_for_recipes_that_hold_facts_out():
+def test_correction_is_for_recipes_that_hold_facts_out(monkeypatch):
     corrected = {e.data for e in planned(EVIDENCE) if e.row == CORRECTED}
-    assert corrected == {"icews14", "icews05-15", "wikidata12k", "leaders"}
+    assert corrected == {"icews14", "icews05-15", "yago15k", "wikidata12k", "leaders"}
     nothing = (
         r"the recipe for yago15k has nothing for unioncomplex\+evidence\+correction: no such term, or no facts held"
     )
+    bare = read_config("evidence-yago15k", {"correction.held_out": 0})
+    monkeypatch.setattr(evidence, "read_config", lambda name: bare)
     with pytest.raises(BadRequest, match=nothing):
         planned(EVIDENCE, datasets=["yago15k"], models=[CORRECTED])
 
