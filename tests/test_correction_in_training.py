@@ -221,7 +221,7 @@ def learned_apart(tmp_path_factory):
     """Decomposition and evidence apart, a training fact leaving itself out alone."""
     settings = {
         **SMALL,
-        "model.evidence": ["pair_history", "path_history", "object_profile"],
+        "model.evidence": ["pair_history", "repeat_history", "path_history", "object_profile"],
         "evidence.training": "apart",
         "evidence.leave_out": "itself",
         "evidence.learning_rate": 0.3,
