@@ -44,7 +44,7 @@ def without(data, name, frame="train"):
 
 def test_facts_that_were_deleted_are_missed(run):
     without(run / "model" / "data", "Charles de Gaulle")
-    with pytest.raises(DamagedFile, match=r"train.parquet is damaged: it is not what SHA256SUMS has written down"):
+    with pytest.raises(DamagedFile, match=r"train.parquet is damaged: its SHA-256 does not match SHA256SUMS"):
         kw.open(run)
 
 

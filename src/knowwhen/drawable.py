@@ -16,7 +16,7 @@ class Drawable:
     """Gives `.plot()` to a value."""
 
     def plot(self, out: str | Path | None = None) -> Any:
-        """The matplotlib figure of this value, also written to a file (.svg, .png, .pdf) with `out`."""
+        """Draw this value as a matplotlib figure; `out` also writes it to a .svg, .png or .pdf file."""
         return draw(self, out)
 
 

@@ -203,7 +203,7 @@ def test_bombs_are_refused_in_one_line(forks, tmp_path, kind):
     assert path.stat().st_size < 3_000_000
     limit = {"KNOWWHEN_MAX_GB": "0.5"}
     done = forks.run("data", "info", path, environment=limit, memory=6 * GIGABYTE, seconds=60)
-    refused(done, "takes more than 0.5 GB when it is unpacked", "set KNOWWHEN_MAX_GB higher")
+    refused(done, "takes more than 0.5 GB when unpacked", "set KNOWWHEN_MAX_GB higher")
     refused(forks.run("data", "info", path, environment={"KNOWWHEN_MAX_GB": "x"}), "expected gigabytes")
 
 
@@ -224,7 +224,10 @@ def test_spreadsheets_run_no_cell_where_that_is_asked(forks, tmp_path):
 def test_a_target_is_looked_at_before_the_work(forks, world, out):
     """With a model that cannot be opened: the target is told first."""
     arguments = {
-        "nowhere/a.csv": ("there is no folder nowhere", ("ask", "gone", "--batch", "questions.csv", "--out", out)),
+        "nowhere/a.csv": (
+            "the folder nowhere does not exist",
+            ("ask", "gone", "--batch", "questions.csv", "--out", out),
+        ),
         "run": ("is a folder; expected the name of a file", ("export", "gone", "--out", out)),
         "a.csv": ("cannot write to a.csv: Read-only", ("export", "gone", "--what", "answers", "--out", out)),
     }

@@ -174,7 +174,7 @@ def test_metrics_come_with_their_protocol(client, model):
     ("path", "parameters", "status", "error", "text"),
     [
         ("/api/ask", {**QUESTION, "subject": "offce 3"}, 404, "UnknownName", "no entity 'offce 3'; did you mean"),
-        ("/api/ask", {**QUESTION, "object": "office 1"}, 400, "BadRequest", "0 of 4 places are '?'"),
+        ("/api/ask", {**QUESTION, "object": "office 1"}, 400, "BadRequest", "a question needs exactly one '?'"),
         ("/api/ask", {**QUESTION, "time": "1800"}, 404, "TimeOutside", "before the first date"),
         ("/api/ask", {**QUESTION, "time": "soon"}, 422, "BadDate", "soon"),
         ("/api/ask", {**QUESTION, "top": 51}, 400, "BadRequest", "top: 51 given, at most 50 are allowed"),

@@ -42,9 +42,9 @@ NOTES = {
     "statements_with_several_times_covered_by_one_span": "statements with times in no order, taken as one span",
 }
 KINDS = {
-    "intervals": "closed: begin and end",
+    "intervals": "intervals: begin and end",
     "half_open": "half-open: begin or end",
-    "points": "points in time: begin = end",
+    "events": "events: begin = end",
     "static": "no time",
 }
 

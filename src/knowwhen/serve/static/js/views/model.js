@@ -8,7 +8,7 @@ import { reliability } from "../parts/reliability.js";
 import { loading, problem } from "../parts/states.js";
 
 const KINDS = {
-  points: "events, at one time",
+  events: "events, at one time",
   intervals: "with begin and end",
   half_open: "with one end only",
   static: "without dates",
