@@ -101,7 +101,7 @@ def test_weights_of_another_type_are_refused(run):
     save_file({name: tensor.to(torch.int32) for name, tensor in load_file(path).items()}, path)
     with pytest.raises(DamagedFile, match=r"weights.safetensors is damaged"):
         kw.open(run)
-    with pytest.raises(DamagedFile, match=r"the weights do not fit this version of tntcomplex"):
+    with pytest.raises(DamagedFile, match=r"the weights do not match this version of tntcomplex"):
         kw.open(run, verify=False)
 
 

@@ -171,7 +171,7 @@ def test_killed_at_any_moment_a_run_resumes_to_the_same_bits(tmp_path):
     [
         (lambda run: train(run), "already contains a run; continue it with --resume"),
         (lambda run: kw.train("leaders", run=run, resume=True, rank=5), "began with model.rank = 4, not 5"),
-        (lambda run: kw.train(other_data(run), run=run, resume=True), "the data has changed since"),
+        (lambda run: kw.train(other_data(run), run=run, resume=True), "the data differs from that of"),
     ],
 )
 def test_a_run_is_not_mixed_with_another(finished, make, message):
@@ -189,7 +189,7 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(RunError, match="exists and is not an empty folder"):
         train(tmp_path)
-    with pytest.raises(BadRequest, match=r"there is no run in .* to resume"):
+    with pytest.raises(BadRequest, match=r"no run to resume in"):
         kw.train(None, run=tmp_path / "nothing", resume=True)
     with pytest.raises(RunError, match="holds no run and no model: there is no such folder"):
         kw.open(tmp_path / "nowhere")
@@ -288,7 +288,7 @@ def test_slow_bf16_is_said_in_advance(monkeypatch):
         monkeypatch.setattr(knowwhen.training.stages, "fast_bf16", lambda device, fast=fast: fast)
         changes = {**SMALL, "training.precision": "bf16", "training.epochs": 1}
         kw.train("leaders", overrides=changes, progress=Heard())
-    assert Heard.texts == ["this machine has no bf16 instructions: training.precision=fp32 is many times faster here"]
+    assert Heard.texts == ["this CPU has no bf16 instructions; training.precision=fp32 is many times faster"]
 
 
 @pytest.mark.parametrize("name", ["complex", "tcomplex", "distmult"])

@@ -24,7 +24,5 @@ def draw(value: Any, out: str | Path | None = None) -> Any:
     """The figure of a value; with `out` also written to that file."""
     make = next((FIGURES[kind] for kind in type(value).__mro__ if kind in FIGURES), None)
     if make is None:
-        raise BadRequest(
-            f"no figure for a {type(value).__name__}; expected answers, a timeline or a calibration report"
-        )
+        raise BadRequest(f"cannot draw a {type(value).__name__}; expected answers, a timeline or a calibration report")
     return make(value, out)

@@ -171,7 +171,7 @@ def test_a_worker_that_dies_is_one_line(dump, tmp_path):
     for worker in workers_of(process.pid):
         os.kill(worker, signal.SIGKILL)
     _, errors = process.communicate(dump.read_bytes()[2_000_000:])
-    expected = b"knowwhen: a worker process died, perhaps for lack of memory; the same command continues"
+    expected = b"knowwhen: a worker process died, perhaps for lack of memory; run the same command"
     assert (process.returncode, errors.splitlines()) == (1, [expected])
 
 
@@ -222,7 +222,7 @@ def test_parts_are_extracted_and_merged(knowwhen, dump, tmp_path):
         ),
         (["dump.json", "--out", "o", "--split", "some"], "--split is 'some'; expected two fractions"),
         (["dump.json", "--out", "o", "--drop", "cheese"], "--drop 'cheese' is neither a Q number such as"),
-        (["merge", "nowhere", "--out", "o"], "no readable manifest.json in nowhere; expected a folder that --part"),
+        (["merge", "nowhere", "--out", "o"], "cannot read manifest.json in nowhere; expected a folder that --part"),
     ],
 )
 def test_errors_are_one_line_and_exit_1(knowwhen, tmp_path, arguments, message):

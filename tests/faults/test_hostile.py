@@ -125,7 +125,7 @@ def test_brackets_in_names_are_no_markup(forks, tmp_path):
     refused(forks.run("wikidata", "x[/b].json", "--out", "wd", cwd=tmp_path), "no dump 'x[/b].json'")
     (tmp_path / "x[").mkdir()
     (tmp_path / "x[" / "b].json").write_text('[\n{"type":"item","id":"Q1"}\n]\n')
-    refused(forks.run("wikidata", "x[/b].json", "--out", "wd[8]", cwd=tmp_path), "no facts are left of 0")
+    refused(forks.run("wikidata", "x[/b].json", "--out", "wd[8]", cwd=tmp_path), "none of 0 facts is left")
 
 
 def test_a_bad_line_of_a_dump_does_not_end_the_others(forks, world, tmp_path):

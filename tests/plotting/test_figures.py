@@ -157,7 +157,7 @@ def test_plot_knows_the_figure_of_each_value(presidents, answers, time_answers, 
     assert len(plot(answers).axes[0].patches) == 2
     plot(time_answers, tmp_path / "f.png")
     assert (tmp_path / "f.png").stat().st_size > 1000
-    with pytest.raises(BadRequest, match="no figure for a int; expected answers, a timeline"):
+    with pytest.raises(BadRequest, match="cannot draw a int; expected answers, a timeline"):
         plot(1)
 
 

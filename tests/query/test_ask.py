@@ -244,7 +244,10 @@ def test_static_models_answer_the_same_at_all_times_and_date_nothing(world, name
     model, data = world.model(name), world.dataset()
     one, other = (ask(model, data, "Ada", "leads", "?", time, novel=False) for time in ("2000", "2001..2004"))
     assert_allclose([a.probability for a in one], [a.probability for a in other])
-    with pytest.raises(BadRequest, match=f"{name} does not depend on time, so it cannot answer when; use a temporal model such as tntcomplex"):
+    with pytest.raises(
+        BadRequest,
+        match=f"{name} does not depend on time, so it cannot answer when; use a temporal model such as tntcomplex",
+    ):
         ask(model, data, "Ada", "leads", "Bob", "?")
 
 
@@ -271,7 +274,7 @@ def test_static_models_answer_the_same_at_all_times_and_date_nothing(world, name
             ("Ada", "?", "Bob", "2001"),
             {"candidates": "seen"},
             BadRequest,
-            "candidates=\"seen\" needs a predicate; name the candidates",
+            'candidates="seen" needs a predicate; name the candidates',
         ),
         (
             ("Ada", "leads", "Bob", "?"),

@@ -201,7 +201,7 @@ def test_calibration_of_dates_is_reported_and_drawn(run, model, tmp_path):
     np.testing.assert_allclose(points.get_xydata(), [(bin.confidence, bin.accuracy) for bin in bins])
     done = CliRunner().invoke(app, ["plot", str(run), "dates", "--split", "valid", "--out", str(tmp_path / "d.png")])
     assert done.exit_code == 0 and (tmp_path / "d.png").stat().st_size > 1000
-    with pytest.raises(BadRequest, match="no dates to plot: the model has no time head"):
+    with pytest.raises(BadRequest, match="no dates to plot: this model has no time head"):
         kw.plot(model.evaluate_times("valid", greedy=True))
 
 

@@ -224,7 +224,9 @@ def test_classes_labels_and_the_axis_are_what_is_asked_for(tmp_path, silent):
 def test_thresholds_that_leave_nothing_are_an_error_and_the_extraction_is_kept(tmp_path, silent):
     write_dump(tmp_path / "dump.json", 1)
     out = tmp_path / "out"
-    with pytest.raises(BadInput, match=r"no facts are left of [\d,]+: every entity needs 500 and every predicate 50;"):
+    with pytest.raises(
+        BadInput, match=r"none of [\d,]+ facts is left: every entity needs 500 facts and every predicate 50;"
+    ):
         make(tmp_path / "dump.json", out, SMALL, SelectionSettings(min_degree=500), silent)
     assert not out.exists() and parts_folder(out).exists()
     assert make(tmp_path / "dump.json", out, SMALL, SelectionSettings(), silent).values()["train"] > 0

@@ -75,6 +75,6 @@ def test_complete_parts_are_all_of_one_dump_each_once_and_finished(tmp_path):
     with pytest.raises(BadRequest, match="2 is not finished; run its command again, then merge"):
         check_complete([one, two])
     with pytest.raises(
-        BadRequest, match=r"no readable manifest.json in .*nowhere; expected a folder that --part wrote"
+        BadRequest, match=r"cannot read manifest.json in .*nowhere; expected a folder that --part wrote"
     ):
         check_complete([one, Part(tmp_path / "nowhere")])
