@@ -136,5 +136,5 @@ def test_the_state_of_another_optimizer_is_refused():
     data, values = written(go_on(learner("tntcomplex", optimizer="adam"), 0, 2))
     tensors, values = load(data), json.loads(values)
     values["groups"][0]["params"] = [0]
-    with pytest.raises(DamagedFile, match="do not fit this version of tntcomplex"):
+    with pytest.raises(DamagedFile, match="do not match this version of tntcomplex"):
         checkpoint.restore(learner("tntcomplex", optimizer="adam"), tensors, values)

@@ -225,7 +225,7 @@ class RunFolder:
         tensors, state = last
         if state.get("best_mrr", -1) >= 0:
             missing = self.checkpoints / "best.safetensors"
-            raise DamagedFile(f"{missing} is missing, and it is not the last checkpoint; {REMEDY}")
+            raise DamagedFile(f"{missing} is missing, and the last checkpoint is not the best; {REMEDY}")
         weights = {key.removeprefix("model."): x for key, x in tensors.items() if key.startswith("model.")}
         checkpoint.weights(model, weights)
         return model
