@@ -70,7 +70,7 @@ def test_a_smaller_dataset_is_refused_before_anything_is_allocated_also_unverifi
     about = json.loads((run / "model" / "model.json").read_text())
     about["sizes"]["entities"] = 100_000_000_000
     (run / "model" / "model.json").write_text(json.dumps(about))
-    with pytest.raises(DamagedFile, match="does not fit"):
+    with pytest.raises(DamagedFile, match="does not match"):
         kw.open(run, verify=False)
 
 
@@ -223,7 +223,7 @@ def test_a_table_that_came_later_is_not_read(tmp_path):
     with pytest.raises(kw.KnowwhenError, match=r"valid.csv is not listed in SHA256SUMS"):
         kw.load(tmp_path / "data")
     (tmp_path / "data" / FILE).unlink()
-    with pytest.raises(kw.KnowwhenError, match=r"valid.csv and valid.parquet are both tables of valid; remove one"):
+    with pytest.raises(kw.KnowwhenError, match=r"valid.csv and valid.parquet are both valid tables; remove one"):
         kw.load(tmp_path / "data")
 
 

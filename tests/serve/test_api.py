@@ -189,7 +189,7 @@ def test_metrics_come_with_their_protocol(client, model):
             "objects: 101 given",
         ),
         ("/api/entity/nobody at all", {}, 404, "UnknownName", "no entity 'nobody at all'"),
-        ("/api/nothing", {}, 404, "HTTPError", "nothing is at /api/nothing"),
+        ("/api/nothing", {}, 404, "HTTPError", "no page or API at /api/nothing"),
     ],
 )
 def test_errors_are_problem_details(client, path, parameters, status, error, text):

@@ -118,7 +118,10 @@ class Slow(Service):
 def test_a_request_has_a_time_limit_and_others_go_on(model, serving):
     with serving(Slow({"offices": model}, ServeSettings(seconds=0.3))) as client:
         status, found = client.get("/api/names")
-        assert (status, found["detail"]) == (503, "this took longer than 0.3 seconds; ask for less, or later")
+        assert (status, found["detail"]) == (
+            503,
+            "the request took longer than 0.3 seconds; ask for less, or try again later",
+        )
         assert client.get("/api/ask", **QUESTION)[0] == 200
 
 

@@ -72,7 +72,7 @@ def test_complete_parts_are_all_of_one_dump_each_once_and_finished(tmp_path):
     with pytest.raises(BadRequest, match=r"other and .*1 do not belong together: lang fr is not en"):
         check_complete([one, other])
     (two.folder / "finished.json").unlink()
-    with pytest.raises(BadRequest, match="2 is not finished; run its command again, then merge"):
+    with pytest.raises(BadRequest, match="2 is not complete; run its command again, then merge"):
         check_complete([one, two])
     with pytest.raises(
         BadRequest, match=r"cannot read manifest.json in .*nowhere; expected a folder that --part wrote"

@@ -17,13 +17,13 @@ export function verdict(found, asked) {
   return h(
     "div",
     { class: `found verdict ${found.known ? "known" : "inferred"}` },
-    h("p", { class: "lead" }, percent(found.probability), h("small", {}, "is the chance that this holds then")),
+    h("p", { class: "lead" }, percent(found.probability), h("small", {}, "is the probability that this holds then")),
     h("span", { class: "bar wide", "aria-hidden": "true", vars: { "--share": found.probability } }, h("span", {})),
     h("p", {}, RESTS[found.basis], found.beyond ? " This is after the last date in the data." : ""),
-    found.spans.length > 0 && h("p", {}, "The facts give: ", found.spans.map(span).join("; "), "."),
+    found.spans.length > 0 && h("p", {}, "Facts: ", found.spans.map(span).join("; "), "."),
     h("p", {}, h("a", { href: address("when", { subject, predicate, object }) }, "When does it hold?")),
     !found.calibrated &&
       !found.known &&
-      h("p", { class: "note" }, "The percentage is not calibrated: it may be far off."),
+      h("p", { class: "note" }, "The percentage is not calibrated and may be far off."),
   );
 }
