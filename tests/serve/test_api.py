@@ -177,7 +177,7 @@ def test_metrics_come_with_their_protocol(client, model):
         ("/api/ask", {**QUESTION, "object": "office 1"}, 400, "BadRequest", "a question needs exactly one '?'"),
         ("/api/ask", {**QUESTION, "time": "1800"}, 404, "TimeOutside", "before the first date"),
         ("/api/ask", {**QUESTION, "time": "soon"}, 422, "BadDate", "soon"),
-        ("/api/ask", {**QUESTION, "top": 51}, 400, "BadRequest", "top: 51 given, at most 50 are allowed"),
+        ("/api/ask", {**QUESTION, "top": 51}, 400, "BadRequest", "top: 51 given, but the limit is 50"),
         ("/api/ask", {**QUESTION, "top": 0}, 422, "BadRequest", "top: input should be greater than or equal to 1"),
         ("/api/ask", {**QUESTION, "tpo": 3}, 422, "BadRequest", "tpo: extra inputs are not permitted"),
         ("/api/ask", {**QUESTION, "run": "ofices"}, 404, "UnknownRun", "did you mean 'offices'?"),
@@ -208,7 +208,7 @@ def test_batches_have_a_limit(client):
     status, found = client.post("/api/ask", {"questions": [QUESTION] * 21})
     assert (status, found["detail"]) == (
         400,
-        "questions: 21 given, at most 20 are allowed; send them in several requests",
+        "questions: 21 given, but the limit is 20; send them in several requests",
     )
 
 

@@ -41,7 +41,7 @@ def test_a_fact_is_known_at_once_and_kept(writable, folder):
         ([{**NEW, "end": "2001"}], 422, "ends before it begins"),
         ([NEW, {**NEW, "begin": "whenever"}], 422, "nothing was added: 1 of 2 facts is bad"),
         ([{**NEW, "predicate": "is fond of"}], 400, "train again to use a new predicate"),
-        ([NEW] * 6, 400, "facts: 6 given, at most 5"),
+        ([NEW] * 6, 400, "facts: 6 given, but the limit is 5"),
         ([{**NEW, "ende": "2013"}], 422, "extra inputs are not permitted"),
         ([], 422, "at least 1 item"),
         ([{**NEW, "subject": " "}], 422, "empty; expected a name"),

@@ -115,7 +115,7 @@ class Service:
         wanted = self._first if name is None else name
         if wanted not in self._runs:
             hint = did_you_mean(wanted, self._runs)
-            raise UnknownRun(f"no run {wanted!r}{hint}; expected {', '.join(self._runs)}")
+            raise UnknownRun(f"no run {wanted!r}; expected {', '.join(self._runs)}{hint}")
         return self._runs[wanted]
 
     def warm(self) -> None:

@@ -48,7 +48,7 @@ def read_settings(changes: Iterable[str]) -> ServeSettings:
             raise BadRequest(f"--set is {change!r}; expected name=value, such as max_top=100")
         if name not in ServeSettings.model_fields:
             hint = did_you_mean(name, ServeSettings.model_fields)
-            raise BadRequest(f"no setting {name!r}{hint}; expected {', '.join(ServeSettings.model_fields)}")
+            raise BadRequest(f"no setting {name!r}; expected {', '.join(ServeSettings.model_fields)}{hint}")
         values[name] = value
     try:
         return ServeSettings.model_validate(values)
