@@ -41,7 +41,7 @@ def test_a_failing_write_leaves_the_old_file(tmp_path, full_disk):
 
 
 def test_a_disk_error_says_what_is_left_and_other_errors_pass(tmp_path):
-    with pytest.raises(DiskError, match="cannot write to here: File exists; what was saved before is intact"):  # noqa: SIM117
+    with pytest.raises(DiskError, match="cannot write to here: File exists; earlier checkpoints are intact"):  # noqa: SIM117
         with writing("here"):
             tmp_path.mkdir()
     with pytest.raises(ValueError, match="mine"), writing(tmp_path):
@@ -155,7 +155,7 @@ def test_a_target_is_looked_at_without_a_trace(tmp_path):
     for name in ("old", "new"):
         check_target(tmp_path / name)
     assert names(tmp_path) == ["old"] and (tmp_path / "old").read_text() == "old"
-    for path, message in ((tmp_path, "is a folder"), (tmp_path / "no" / "x", r"there is no folder .*no to write x in")):
+    for path, message in ((tmp_path, "is a folder"), (tmp_path / "no" / "x", r"cannot write .*x: .*no does not exist")):
         with pytest.raises(BadRequest, match=message):
             check_target(path)
 

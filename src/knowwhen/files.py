@@ -15,7 +15,7 @@ from pathlib import Path
 
 from knowwhen.errors import BadRequest, DiskError, KnowwhenError
 
-INTACT = "what was saved before is intact (--resume)"
+INTACT = "earlier checkpoints are intact; continue with --resume"
 UNCHANGED = "nothing was written"
 BLOCK = 16 << 20  # bytes handed to the system at once
 PART = ".part"
@@ -67,9 +67,9 @@ def put_in_place(part: Path, path: Path, keep: Path | None = None) -> None:
 def check_target(path: Path) -> None:
     """An error before the work, where a file cannot be written after it."""
     if path.is_dir():
-        raise BadRequest(f"{path} is a folder; expected the name of a file to write")
+        raise BadRequest(f"{path} is a folder; expected a file to write")
     if not path.parent.is_dir():
-        raise BadRequest(f"there is no folder {path.parent} to write {path.name} in; make it first")
+        raise BadRequest(f"cannot write {path}: the folder {path.parent} does not exist")
     with writing(path, "choose another place"):
         part = part_of(path)
         _write(part, b"", os.O_TRUNC)
@@ -80,7 +80,7 @@ def check_new(folder: Path) -> None:
     """An error unless a folder is yet to be made, or empty; what killed processes left beside it is swept up."""
     sweep_folders(folder.parent)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise BadRequest(f"{folder} exists and is not an empty folder; choose another")
+        raise BadRequest(f"{folder} exists and is not an empty folder; choose another name")
 
 
 @contextmanager

@@ -44,7 +44,7 @@ def plot(
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="The file to write: .svg, .png or .pdf.")] = None,
     span: Annotated[str | None, typer.Option("--span", help="The times of a timeline, such as 1980..2020.")] = None,
-    values: Annotated[Values | None, typer.Option("--values", help="What a timeline shows; scores by default.")] = None,
+    values: Annotated[Values | None, typer.Option("--values", help="score (default) or probability.")] = None,
     split: Annotated[
         str | None, typer.Option("--split", help="The split for reliability and dates; valid by default.")
     ] = None,
@@ -53,7 +53,7 @@ def plot(
     no_verify: NoVerify = False,
     as_json: Json = False,
 ) -> None:
-    """Draw scores along time, the course of training, calibration of probabilities or dates, or the timestamps.
+    """Draw a timeline of scores, the training curves, the calibration of probabilities or dates, or the timestamps.
 
     Example: knowwhen plot runs/leaders timeline France "has president" --span 1980..2020 --out presidents.svg
     """
@@ -79,7 +79,7 @@ def check_use(kind: Kind, given: dict[str, object]) -> None:
     }.get(kind, ())
     useless = [name for name, value in given.items() if value and name not in used]
     if useless:
-        raise BadRequest(f"a figure of kind {kind} takes no {useless[0]}")
+        raise BadRequest(f"a {kind} figure does not take {useless[0]}")
 
 
 def timeline(trained: TrainedModel, names: list[str], span: str | None, values: Values) -> Figure:

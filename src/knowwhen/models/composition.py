@@ -52,8 +52,8 @@ class TemporalModel(nn.Module):
         self.leave_out: LeaveOut = leave_out
         if self.shard is not None and (apart or leave_out == "itself" or not set(self.evidence) <= SPLIT_TERMS):
             raise BadRequest(
-                'several processes cannot share a model with object_profile, evidence.training="apart" or '
-                'evidence.leave_out="itself"; train it in one process'
+                'a model with object_profile, evidence.training="apart" or evidence.leave_out="itself" cannot be split '
+                "over processes; use one process"
             )
         for term in self.terms:
             term.leave_out = leave_out

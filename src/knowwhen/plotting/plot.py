@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def plot(value: Any, out: str | Path | None = None) -> Figure:
-    """The figure of answers, of a timeline or of a calibration report; with `out` also written to that file."""
+    """Draw answers, a timeline or a calibration report as a matplotlib figure; `out` also writes it to a file."""
     figure: Figure = draw(value, out)
     return figure
 

@@ -27,10 +27,10 @@ from knowwhen.text import visible
 Basis = Literal["known", "open", "undated", "inferred"]
 COLUMNS = ("subject", "predicate", "object", "time")
 SAID = {
-    "known": "known: a fact says so",
-    "open": "one end of its span is known, the other is not",
-    "undated": "the fact is known, its time is not",
-    "inferred": "no fact says so",
+    "known": "known: a fact states it",
+    "open": "inferred: the fact is known, but only one end of its span",
+    "undated": "inferred: the fact is known, but not its time",
+    "inferred": "inferred: no fact states it",
 }
 
 
@@ -57,7 +57,7 @@ class Holds:
 
     def __str__(self) -> str:
         lines = [f"({visible(self.question)})", f"probability that it holds: {share(self.probability)}"]
-        lines.append(SAID[self.basis] + ("; the time lies beyond the data" if self.beyond else ""))
+        lines.append(SAID[self.basis] + ("; this is after the last date in the data" if self.beyond else ""))
         if self.spans:
             lines.append(f"facts: {', '.join(span_text(span) for span in self.spans)}")
         return "\n".join(lines if self.calibrated or self.known else [*lines, UNCALIBRATED])
@@ -105,7 +105,7 @@ def holds_batch(
 
 def _read(dataset: Dataset, row: tuple[Any, ...]) -> _Asked:
     if len(row) != len(COLUMNS) or row[3] in (None, ""):
-        raise BadRequest(f"{len(row)} parts in {row!r}; expected subject, predicate, object and a time")
+        raise BadRequest(f"{len(row)} values in {row!r}; expected subject, predicate, object and time")
     s, p, o, time = (str(part).strip() for part in row)
     fact = (dataset.entities.id(s), dataset.predicates.id(p), dataset.entities.id(o))
     names = (dataset.entities.label(fact[0]), dataset.predicates.label(fact[1]), dataset.entities.label(fact[2]))
@@ -118,7 +118,7 @@ def _read(dataset: Dataset, row: tuple[Any, ...]) -> _Asked:
 def read_moment(dataset: Dataset, time: str) -> Moment:
     """The time that a date asks for; where the axis does not have it, the last timestamp before it stands for it."""
     if parse_period(time) is None:
-        raise BadRequest(f"the time is {time!r}; expected a date, such as {dataset.timeline.label(-1)}")
+        raise BadRequest(f"{time!r} is not a date; expected one such as {dataset.timeline.label(-1)}")
     return dataset.timeline.moment(time)
 
 

@@ -29,7 +29,7 @@ class Section(BaseModel):
 
 
 class ModelConfig(Section):
-    """The decomposition; its own options stand beside these."""
+    """The decomposition. Its own options are in the same section."""
 
     name: Annotated[str, Field(description="The model: a name, or module:Class for your own.")] = "tntcomplex"
     undated: Annotated[
@@ -58,7 +58,7 @@ class ModelConfig(Section):
 
 
 class EvidenceConfig(Section):
-    """What concerns all terms in model.evidence; each term's own options are in a section of its name."""
+    """Settings of all terms in model.evidence. The options of a term are in the section evidence.TERM."""
 
     dropout: Annotated[
         float,
@@ -94,7 +94,7 @@ class EvidenceConfig(Section):
 
 
 class CorrectionConfig(Section):
-    """How far decomposition and evidence are believed, learned on facts that neither has seen."""
+    """How much to trust decomposition and evidence, learned on held-out facts."""
 
     held_out: Annotated[
         float,
@@ -216,7 +216,7 @@ class ValidationConfig(Section):
 
 
 class DatingConfig(Section):
-    """The time head, which answers when a fact begins and ends; learned after the rest."""
+    """The time head, which answers when a fact begins and ends. It is trained last."""
 
     passes: Annotated[
         int, Field(ge=0, description="Passes over the dated facts to train the time head; 0: no time head.")
@@ -224,7 +224,7 @@ class DatingConfig(Section):
 
 
 class Config(Section):
-    """A whole run; `read_config` makes it, with the sections of the chosen model."""
+    """All settings of a run; `read_config` makes it, with the options of the chosen model."""
 
     model: ModelConfig
     evidence: EvidenceConfig
@@ -312,7 +312,7 @@ def _put(values: dict[str, Any], name: str, value: object) -> None:
     for section in sections:
         values = values.setdefault(section, {})
         if not isinstance(values, dict):
-            raise BadRequest(f"no setting {name!r}: {section!r} is not a section")
+            raise BadRequest(f"no setting {name!r}: there is no section {section!r}")
     values[key] = value
 
 
@@ -376,7 +376,7 @@ def parse_override(text: str) -> tuple[str, object]:
     """('model.rank', 64) of 'model.rank=64'; a value that is not TOML is a string."""
     name, equals, value = text.partition("=")
     if not equals or "." not in name:
-        raise BadRequest(f"--set {text!r} is not of the form section.key=value, such as model.rank=64")
+        raise BadRequest(f"--set is {text!r}; expected section.key=value, such as model.rank=64")
     try:
         return name.strip(), tomllib.loads(f"value = {value}")["value"]
     except (ValueError, RecursionError):

@@ -225,7 +225,7 @@ class RunFolder:
         tensors, state = last
         if state.get("best_mrr", -1) >= 0:
             missing = self.checkpoints / "best.safetensors"
-            raise DamagedFile(f"{missing} is missing, and the last epoch is not the best; {REMEDY}")
+            raise DamagedFile(f"{missing} is missing, and the last checkpoint is not the best; {REMEDY}")
         weights = {key.removeprefix("model."): x for key, x in tensors.items() if key.startswith("model.")}
         checkpoint.weights(model, weights)
         return model
@@ -238,7 +238,12 @@ class RunFolder:
             return
         with writing(self.path), ExitStack() as held:
             self.path.mkdir(parents=True, exist_ok=True)
-            held.enter_context(locked(self.path / ".lock", RunError(f"another process is training in {self.path}")))
+            held.enter_context(
+                locked(
+                    self.path / ".lock",
+                    RunError(f"another process is training in {self.path}; wait for it, or choose another --run"),
+                )
+            )
             if self.exists:
                 for folder in (self.path, self.checkpoints, self.model):
                     sweep_parts(folder)

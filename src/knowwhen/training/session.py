@@ -81,7 +81,7 @@ class RunWatcher:
             self.save(state)
             where = f"epoch {state.epoch + 1}, step {state.step} of {steps}"
             raise Interrupted(
-                f"stopped in {where} and saved; continue with: knowwhen train --run {self.folder.path} --resume"
+                f"stopped in {where}, state saved; continue with: knowwhen train --run {self.folder.path} --resume"
             )
         if wish == SAVE:
             self.save(state)
@@ -139,8 +139,8 @@ def say_threads(folder: RunFolder, threads: int, progress: TrainingProgress) -> 
     before = check_format(folder.config).get("threads", threads)
     if before != threads:
         progress.notice(
-            f"this run began on {before} cores and continues on {threads}: its numbers may differ in the last bits "
-            f"from a run on {before} (training.threads and OMP_NUM_THREADS set them)"
+            f"this run started on {before} cores and continues on {threads}: the last bits of its numbers may differ "
+            "from an uninterrupted run (set training.threads or OMP_NUM_THREADS to use the same number)"
         )
 
 
