@@ -115,6 +115,11 @@ class Dataset:
         return {}
 
     @cached_property
+    def without_test(self) -> Dataset:
+        """The same names, times and facts, but none of test: what settings are chosen on."""
+        return replace(self, test=Facts.empty())
+
+    @cached_property
     def spans(self) -> KnownFacts:
         """What is known by now: also the facts that were added, which an evaluation leaves out."""
         if not len(self.added):
