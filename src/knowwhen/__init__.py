@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from knowwhen.models import Decomposition, register
     from knowwhen.plotting.plot import plot
     from knowwhen.trained import TrainedModel, open, train
+    from knowwhen.tuning.tune import tune
 
 # Imported from these on first use: loading data and `--help` stay quick.
 _NEED_TORCH = {
@@ -25,6 +26,7 @@ _NEED_TORCH = {
     "plot": "knowwhen.plotting",
     "register": "knowwhen.models",
     "train": "knowwhen.trained",
+    "tune": "knowwhen.tuning.tune",
 }
 
 
@@ -52,4 +54,5 @@ __all__ = [
     "plot",
     "register",
     "train",
+    "tune",
 ]

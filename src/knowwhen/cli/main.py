@@ -28,6 +28,7 @@ from knowwhen.cli import (
     reproduce,
     serve,
     train,
+    tune,
     when,
     wikidata,
 )
@@ -46,6 +47,7 @@ app.add_typer(data.app, name="data")
 app.add_typer(wikidata.app, name="wikidata")
 app.command()(train.train)
 app.command()(train.info)
+app.command()(tune.tune)
 app.command()(evaluate.evaluate)
 app.command()(baseline.baseline)
 app.command()(ask.ask)

@@ -7,6 +7,7 @@ from knowwhen.plotting.reliability import dates_figure, reliability_figure
 from knowwhen.plotting.timeline import timeline_figure
 from knowwhen.plotting.timestamps import timestamps_figure
 from knowwhen.plotting.training import training_figure
+from knowwhen.plotting.tuning import tuning_figure
 
 __all__ = [
     "answers_figure",
@@ -19,4 +20,5 @@ __all__ = [
     "times_figure",
     "timestamps_figure",
     "training_figure",
+    "tuning_figure",
 ]

@@ -26,16 +26,17 @@ def plot(value: Any, out: str | Path | None = None) -> Figure:
     return figure
 
 
-def _drawn(make: Callable[[Any], Figure], value: Any, out: str | Path | None) -> Figure:
+def drawn(make: Callable[[Any], Figure], value: Any, out: str | Path | None) -> Figure:
+    """What `FIGURES` holds for a kind of value: the figure that a function makes, also written with `out`."""
     figure = make(value)
     if out is not None:
         save(figure, out)
     return figure
 
 
-FIGURES[Answers] = partial(_drawn, answers_figure)
-FIGURES[TimeAnswers] = partial(_drawn, times_figure)
-FIGURES[When] = partial(_drawn, when_figure)
-FIGURES[TimelineScores] = partial(_drawn, timeline_figure)
-FIGURES[CalibrationReport] = partial(_drawn, reliability_figure)
-FIGURES[TimeMetrics] = partial(_drawn, dates_figure)
+FIGURES[Answers] = partial(drawn, answers_figure)
+FIGURES[TimeAnswers] = partial(drawn, times_figure)
+FIGURES[When] = partial(drawn, when_figure)
+FIGURES[TimelineScores] = partial(drawn, timeline_figure)
+FIGURES[CalibrationReport] = partial(drawn, reliability_figure)
+FIGURES[TimeMetrics] = partial(drawn, dates_figure)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from knowwhen.errors import RunError
 from knowwhen.facts.dataset import Dataset
 from knowwhen.training.beginning import check_fits
-from knowwhen.training.config import Config
+from knowwhen.training.config import NOT_OF_THE_RESULT, Config
 from knowwhen.training.loop import Record
 from knowwhen.training.notes import check_format
 from knowwhen.training.run import RunFolder
@@ -22,8 +24,16 @@ def fit_bare(folder: RunFolder, dataset: Dataset, config: Config, progress: Trai
     if not folder.exists:
         check_fits(config, dataset)
         folder.create(config, dataset, {}, threads, with_data=False)
-    elif (folder.read_config(), check_format(folder.config)["data_hash"]) != (config, dataset.hash):
+    elif _of_the_result(folder.read_config()) != _of_the_result(config) or _data_hash(folder) != dataset.hash:
         raise RunError(f"{folder.path} was begun with other settings or other data; move it away to begin again")
     with using_threads(threads):
         _, state = learn_stages(folder, dataset.without_test, config, progress)
     return state.records
+
+
+def _of_the_result(config: Config) -> dict[str, Any]:
+    return {name: value for name, value in config.flat().items() if name not in NOT_OF_THE_RESULT}
+
+
+def _data_hash(folder: RunFolder) -> str:
+    return str(check_format(folder.config)["data_hash"])
