@@ -31,6 +31,7 @@ LAYERS = [
     "query",
     "plotting",
     "trained",
+    "comparing",
     "tuning",
     "reproduction",
     "serve",

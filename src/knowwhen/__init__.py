@@ -13,6 +13,7 @@ from knowwhen.facts.vocabulary import Vocabulary
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
+    from knowwhen.comparing import compare
     from knowwhen.models import Decomposition, register
     from knowwhen.plotting.plot import plot
     from knowwhen.trained import TrainedModel, open, train
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _NEED_TORCH = {
     "Decomposition": "knowwhen.models",
     "TrainedModel": "knowwhen.trained",
+    "compare": "knowwhen.comparing",
     "open": "knowwhen.trained",
     "plot": "knowwhen.plotting",
     "register": "knowwhen.models",
@@ -49,6 +51,7 @@ __all__ = [
     "TrainedModel",
     "Vocabulary",
     "__version__",
+    "compare",
     "load",
     "open",
     "plot",

@@ -16,6 +16,7 @@ from knowwhen.cli import (
     add,
     ask,
     baseline,
+    compare,
     data,
     demo,
     evaluate,
@@ -49,6 +50,7 @@ app.command()(train.train)
 app.command()(train.info)
 app.command()(tune.tune)
 app.command()(evaluate.evaluate)
+app.command()(compare.compare)
 app.command()(baseline.baseline)
 app.command()(ask.ask)
 app.command()(when.when)

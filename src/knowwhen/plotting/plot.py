@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from knowwhen.drawable import FIGURES, draw
+from knowwhen.evaluation.comparison import Comparison
 from knowwhen.evaluation.reliability import CalibrationReport
 from knowwhen.evaluation.times import TimeMetrics
 from knowwhen.plotting.answers import answers_figure, times_figure, when_figure
+from knowwhen.plotting.comparison import comparison_figure
 from knowwhen.plotting.figures import save
 from knowwhen.plotting.reliability import dates_figure, reliability_figure
 from knowwhen.plotting.timeline import timeline_figure
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def plot(value: Any, out: str | Path | None = None) -> Figure:
-    """The figure of answers, of a timeline or of a calibration report; with `out` also written to that file."""
+    """The figure of answers, a timeline, a calibration report, a study or a comparison; `out` writes it too."""
     figure: Figure = draw(value, out)
     return figure
 
@@ -39,4 +41,5 @@ FIGURES[TimeAnswers] = partial(drawn, times_figure)
 FIGURES[When] = partial(drawn, when_figure)
 FIGURES[TimelineScores] = partial(drawn, timeline_figure)
 FIGURES[CalibrationReport] = partial(drawn, reliability_figure)
+FIGURES[Comparison] = partial(drawn, comparison_figure)
 FIGURES[TimeMetrics] = partial(drawn, dates_figure)
