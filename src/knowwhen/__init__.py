@@ -13,18 +13,22 @@ from knowwhen.facts.vocabulary import Vocabulary
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
+    from knowwhen.comparing import compare
     from knowwhen.models import Decomposition, register
     from knowwhen.plotting.plot import plot
     from knowwhen.trained import TrainedModel, open, train
+    from knowwhen.tuning.tune import tune
 
 # Imported from these on first use: loading data and `--help` stay quick.
 _NEED_TORCH = {
     "Decomposition": "knowwhen.models",
     "TrainedModel": "knowwhen.trained",
+    "compare": "knowwhen.comparing",
     "open": "knowwhen.trained",
     "plot": "knowwhen.plotting",
     "register": "knowwhen.models",
     "train": "knowwhen.trained",
+    "tune": "knowwhen.tuning.tune",
 }
 
 
@@ -47,9 +51,11 @@ __all__ = [
     "TrainedModel",
     "Vocabulary",
     "__version__",
+    "compare",
     "load",
     "open",
     "plot",
     "register",
     "train",
+    "tune",
 ]

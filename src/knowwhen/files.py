@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from knowwhen.errors import BadRequest, DiskError, KnowwhenError
@@ -143,6 +144,23 @@ def locked(path: Path, busy: KnowwhenError, passing: bool = False) -> Iterator[N
         os.close(handle)
         if passing and sys.platform == "win32":  # which removes no file that is open
             _forget(path)
+
+
+@contextmanager
+def in_turn(path: Path) -> Iterator[None]:
+    """Holds the lock of a file after whoever has it; for work that takes a moment."""
+    with ExitStack() as held:
+        while True:
+            try:
+                held.enter_context(locked(path, _Taken(), passing=True))
+                break
+            except _Taken:
+                time.sleep(0.02)
+        yield
+
+
+class _Taken(KnowwhenError):
+    pass
 
 
 def _acquire(path: Path, busy: KnowwhenError) -> int:

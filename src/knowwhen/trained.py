@@ -61,7 +61,7 @@ from knowwhen.query import (
 )
 from knowwhen.training.beginning import begin
 from knowwhen.training.config import Config, full_name, read_config
-from knowwhen.training.loop import Record
+from knowwhen.training.loop import Record, best_valid_mrr
 from knowwhen.training.notes import check_format, config_text
 from knowwhen.training.run import RunFolder
 from knowwhen.training.saved import check_whole, load_data, load_model, read_about, save_model
@@ -100,7 +100,6 @@ class TrainedModel:
         if name in ("complex", "tcomplex", "tntcomplex"):
             # The paper counts the entities of train, and reciprocal predicates before its formula doubles them again.
             counted = paper_parameter_count(name, options["rank"], seen, 2 * sizes.predicates, sizes.timestamps)
-        mrrs = [record[look]["mrr"] for record in self.records for look in ("valid", "corrected") if look in record]
         return {
             "model": name,
             "formula": self.model.decomposition.formula,
@@ -114,7 +113,7 @@ class TrainedModel:
             "data_hash": self.trained.dataset.hash,
             "added_facts": len(self.dataset.added),
             "epochs": self.records[-1]["epoch"] if self.records else 0,
-            "best_valid_mrr": max(mrrs) if mrrs else None,
+            "best_valid_mrr": best_valid_mrr(self.records),
         }
 
     @property
@@ -425,6 +424,11 @@ def _open(path: Path, device: str | None, allow_code: bool, verify: bool) -> Tra
         config = read_config(path / "config.toml") if is_saved else folder.read_config()
         times = TimeHead.load(home)
     else:  # not finished, so not calibrated
+        if not folder.has_data:
+            raise RunError(
+                f"{path} keeps no copy of its data, as a trial of a study; "
+                f"make a model of it with: knowwhen train DATA --run {path} --resume"
+            )
         config, dataset = folder.read_config(allow_import=allow_code), load_data(home, notes, verify=verify)
         model, times = folder.load_weights(new_model(config, dataset)), None
     model.to(_device(device, config.training.device)).recall(Background.of(dataset)).eval()

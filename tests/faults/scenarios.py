@@ -29,6 +29,7 @@ def make_world(folder: Path) -> None:
     (folder / "facts.csv").write_text("subject,predicate,object,begin,end\n" + "\n".join(dict.fromkeys(facts)) + "\n")
     (folder / "news.csv").write_text("subject,predicate,object,time\ne1,p1,new,2001\ne2,p2,e3,2030\n")
     (folder / "questions.csv").write_text("subject,predicate,object,time\n" + "e1,p1,?,1999\ne2,?,e3,1998\n" * 3)
+    (folder / "space.toml").write_text(SPACE)
     (folder / "answers.csv").write_text("what was there before\n")
     days = [f"e{i % 9}\tp{i % 3}\te{i * 7 % 11}\t2014-01-{i % 28 + 1:02}" for i in range(120)]
     (folder / "benchmarks" / "icews14").mkdir(parents=True)
@@ -105,6 +106,20 @@ REPRODUCE = [
     "--out",
     "page.md",
 ]
+SPACE = "[regularizer]\nembedding_weight = [0.1, 0.01]\n"
+TUNE = [
+    "tune",
+    "facts.csv",
+    "--run",
+    "run",
+    "--space",
+    "space.toml",
+    "--sampler",
+    "grid",
+    *SET,
+    "--set=training.epochs=1",
+]
+STUDY = ("run/best.toml", "run/trials/*/metrics.jsonl", "run/trials/*/config.toml")
 WIKIDATA = ["wikidata", "dump.json", "--out", "wd", "--min-degree", "0", "--min-predicate", "0", "--split", "1,1"]
 
 SCENARIOS = {
@@ -112,6 +127,7 @@ SCENARIOS = {
     for scenario in (
         Scenario("train", TRAIN, again=[*TRAIN, "--resume"], left=RUN),
         Scenario("resume", MORE, before=[ONE], left=RUN),
+        Scenario("tune", TUNE, left=STUDY),
         Scenario(
             "import",
             ["data", "import", "facts.csv", "--out", "data"],

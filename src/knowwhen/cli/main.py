@@ -16,6 +16,7 @@ from knowwhen.cli import (
     add,
     ask,
     baseline,
+    compare,
     data,
     demo,
     evaluate,
@@ -28,6 +29,7 @@ from knowwhen.cli import (
     reproduce,
     serve,
     train,
+    tune,
     when,
     wikidata,
 )
@@ -46,7 +48,9 @@ app.add_typer(data.app, name="data")
 app.add_typer(wikidata.app, name="wikidata")
 app.command()(train.train)
 app.command()(train.info)
+app.command()(tune.tune)
 app.command()(evaluate.evaluate)
+app.command()(compare.compare)
 app.command()(baseline.baseline)
 app.command()(ask.ask)
 app.command()(when.when)

@@ -24,6 +24,7 @@ class Kind(StrEnum):
     RELIABILITY = "reliability"
     DATES = "dates"
     TIMESTAMPS = "timestamps"
+    TUNING = "tuning"
 
 
 class Values(StrEnum):
@@ -33,7 +34,9 @@ class Values(StrEnum):
 
 def plot(
     run: Run,
-    kind: Annotated[Kind, typer.Argument(help="timeline, training, reliability, dates or timestamps.")],
+    kind: Annotated[
+        Kind, typer.Argument(help="timeline, training, reliability, dates or timestamps; of a study, tuning.")
+    ],
     names: Annotated[
         list[str] | None,
         typer.Argument(
@@ -53,7 +56,7 @@ def plot(
     no_verify: NoVerify = False,
     as_json: Json = False,
 ) -> None:
-    """Draw a timeline of scores, the training curves, the calibration of probabilities or dates, or the timestamps.
+    """Draw a timeline of scores, training curves, the calibration of probabilities or dates, timestamps, or a study.
 
     Example: knowwhen plot runs/leaders timeline France "has president" --span 1980..2020 --out presidents.svg
     """
@@ -63,6 +66,12 @@ def plot(
     from knowwhen.plotting import check_figure, save
 
     check_figure(out)
+    if kind is Kind.TUNING:
+        from knowwhen.tuning.tune import read_study
+
+        read_study(run).plot(out)
+        show({"out": str(out)}, as_json)
+        return
     trained = open_run(run, device, allow_code, no_verify)
     if kind is Kind.TIMELINE:
         figure = timeline(trained, names or [], span, values or Values.SCORE)

@@ -12,7 +12,7 @@ from knowwhen.evaluation.baselines import TimeCurves, TimeScorer, median_span, n
 from knowwhen.evaluation.metrics import Metrics, kinds_of, summarise
 from knowwhen.evaluation.protocol import Protocol
 from knowwhen.evaluation.questions import ask, check_finite, sample_facts
-from knowwhen.evaluation.ranking import ObjectScorer, Progress, rank_objects
+from knowwhen.evaluation.ranking import ObjectScorer, Progress, Ranks, rank_objects
 from knowwhen.evaluation.support import supports
 from knowwhen.evaluation.times import TimeMetrics, TimeScores, TimeTask, is_closed
 from knowwhen.facts.dataset import Dataset
@@ -32,13 +32,28 @@ def evaluate(
     progress: Progress | None = None,
 ) -> Metrics:
     """The ranking metrics of a split, or of `sample` facts drawn from it with the protocol's seed."""
-    protocol = protocol or Protocol()
-    facts = sample_facts(dataset, split, sample, protocol.seed)
-    questions = ask(facts, model.sizes, protocol)
+    ranks = rank_split(model, dataset, split, protocol or Protocol(), sample=sample, progress=progress)
+    return summarise(ranks, dataset.predicates.keys.to_list(), support_of(ranks, dataset, split))
+
+
+def rank_split(
+    model: ObjectScorer,
+    dataset: Dataset,
+    split: str,
+    protocol: Protocol,
+    *,
+    sample: int | None = None,
+    progress: Progress | None = None,
+) -> Ranks:
+    """The ranks of a split's facts, or of some of them."""
+    questions = ask(sample_facts(dataset, split, sample, protocol.seed), model.sizes, protocol)
     known = dataset.known_to(split)
-    ranks = rank_objects(model, questions, known, protocol, seen=seen_entities(dataset), progress=progress)
-    support = supports(dataset.train, questions, itself=split == "train")
-    return summarise(ranks, dataset.predicates.keys.to_list(), support)
+    return rank_objects(model, questions, known, protocol, seen=seen_entities(dataset), progress=progress)
+
+
+def support_of(ranks: Ranks, dataset: Dataset, split: str) -> dict[str, Bools]:
+    """Which questions are of which group, by what train has about their pair."""
+    return supports(dataset.train, ranks.questions, itself=split == "train")
 
 
 def evaluate_times(

@@ -115,6 +115,11 @@ class Dataset:
         return {}
 
     @cached_property
+    def without_test(self) -> Dataset:
+        """The same names, times and facts, but none of test: what settings are chosen on."""
+        return replace(self, test=Facts.empty())
+
+    @cached_property
     def spans(self) -> KnownFacts:
         """All known facts, including those added after training, which evaluation ignores."""
         if not len(self.added):

@@ -9,9 +9,8 @@ from knowwhen.errors import BadRequest, NotFound
 from knowwhen.reproduction.experiments import Experiment, Setting
 from knowwhen.reproduction.numbers import NUMBERS, older
 from knowwhen.reproduction.results import Result
-from knowwhen.training.config import read_config
+from knowwhen.training.config import NOT_OF_THE_RESULT, read_config
 from knowwhen.tuning.space import Point, point_of
-from knowwhen.tuning.study import NOT_OF_THE_RESULT
 
 
 def asked_settings(experiment: Experiment) -> Point:

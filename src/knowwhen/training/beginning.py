@@ -16,6 +16,7 @@ from knowwhen.facts.dataset import Dataset
 from knowwhen.limits import physical_bytes
 from knowwhen.models import Sizes, build, model_named
 from knowwhen.training.config import Config, read_config
+from knowwhen.training.notes import check_format
 from knowwhen.training.run import RunFolder
 from knowwhen.training.sampled import negatives_for
 from knowwhen.training.session import threads_for
@@ -46,12 +47,7 @@ def begin(
         return given, config
     if "model.name" in changes:
         model_named(str(changes["model.name"]), allow_import=True)
-    dataset, config = folder.load_data(), folder.read_config(allow_import=allow_code)
-    if given is not None and given.hash != dataset.hash:
-        raise RunError(
-            f"the data differs from that of {folder.path}: hash {given.hash[:12]}, not {dataset.hash[:12]}; "
-            "start a new run, or leave out DATA to resume with the original data"
-        )
+    dataset, config = _data_of(folder, given), folder.read_config(allow_import=allow_code)
     wanted = read_config(recipe if recipe is not None else folder.config, changes)
     then, now = config.flat(), wanted.flat()
     for name in [*then, *now]:
@@ -63,6 +59,25 @@ def begin(
     if wanted != config:
         folder.change_config(wanted)
     return dataset, wanted
+
+
+def _data_of(folder: RunFolder, given: Dataset | None) -> Dataset:
+    """The data that a run began with; one without a copy, such as a trial, takes a copy of what is given."""
+    if folder.has_data:
+        then = folder.load_data()
+        hash = then.hash
+    elif given is not None:
+        then, hash = given, str(check_format(folder.config)["data_hash"])
+    else:
+        raise BadRequest(f"{folder.path} keeps no copy of its data; name the data to train on")
+    if given is not None and given.hash != hash:
+        raise RunError(
+            f"the data differs from that of {folder.path}: hash {given.hash[:12]}, not {hash[:12]}; "
+            "start a new run, or leave out DATA to resume with the original data"
+        )
+    if not folder.has_data:
+        folder.keep_data(then)
+    return then
 
 
 def check_memory(config: Config, dataset: Dataset) -> None:

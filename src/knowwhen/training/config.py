@@ -21,6 +21,7 @@ from knowwhen.models import EVIDENCE, MODELS, Options, Sizes, Specification, mod
 from knowwhen.models.build import term_named
 from knowwhen.models.registry import code_of
 
+NOT_OF_THE_RESULT = ("training.threads", "training.device")
 NOTES = ("about", "data", "versions")  # what a recipe says of itself, what a run notes beside its settings
 
 
@@ -289,7 +290,7 @@ def read_config(
 
     A model of your own, module:Class, is imported where `allow_import` says so.
     """
-    values: dict[str, Any] = _read_toml(source) if source is not None else {}
+    values: dict[str, Any] = read_toml(source, recipes(), "recipe") if source is not None else {}
     for note in NOTES:
         values.pop(note, None)
     pairs = overrides.items() if isinstance(overrides, Mapping) else map(parse_override, overrides)
@@ -338,8 +339,13 @@ def _described(section: type[BaseModel], prefix: str = "") -> Iterator[tuple[str
 
 def recipes() -> dict[str, Path]:
     """The recipes inside the package, by name."""
-    folder = Path(str(resources.files("knowwhen"))) / "recipes"
-    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+    return bundled("recipes")
+
+
+def bundled(folder: str) -> dict[str, Path]:
+    """The TOML files of a folder of the package, by name."""
+    found = Path(str(resources.files("knowwhen"))) / folder
+    return {path.stem: path for path in sorted(found.glob("*.toml"))}
 
 
 def to_toml(values: Mapping[str, Any], prefix: str = "") -> str:
@@ -362,10 +368,11 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
             yield prefix + key, value
 
 
-def _read_toml(source: str | Path) -> dict[str, Any]:
-    path = recipes().get(str(source)) or Path(source)
+def read_toml(source: str | Path, named: Mapping[str, Path], kind: str) -> dict[str, Any]:
+    """The values of a TOML file, or of one that has a name."""
+    path = named.get(str(source)) or Path(source)
     if not path.is_file():
-        raise BadRequest(f"no recipe or file {str(source)!r}{did_you_mean(str(source), recipes())}")
+        raise BadRequest(f"no {kind} or file {str(source)!r}{did_you_mean(str(source), named)}")
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:

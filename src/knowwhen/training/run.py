@@ -5,7 +5,7 @@ metrics.jsonl      a line per epoch, the same for the same seed; timing.jsonl ha
 checkpoints/       last and previous (tensors, optimizer, state), best (tensors); each has its SHA-256 inside.
                    Several processes write an index .json each, and files of their own (`shards.py`)
 model/             model.json, weights.safetensors, calibration.json, README.md, data/ (a dataset folder with names);
-                   SHA256SUMS, written last: a model with it is finished
+                   SHA256SUMS, written last: a model with it is finished. A trial of a study has none of it
 """
 
 from __future__ import annotations
@@ -57,7 +57,14 @@ class RunFolder:
         """Whether a model was written for use: then it must be there."""
         return (self.model / "model.json").exists() or (self.model / checksums.FILE).exists()
 
-    def create(self, config: Config, dataset: Dataset, about: dict[str, str], threads: int = 1) -> None:
+    @property
+    def has_data(self) -> bool:
+        """Whether the run keeps a copy of its data; a trial of a study does not."""
+        return (self.model / "data").exists()
+
+    def create(
+        self, config: Config, dataset: Dataset, about: dict[str, str], threads: int = 1, *, with_data: bool = True
+    ) -> None:
         """Starts a run in a new or empty folder: data first, settings last, so that a folder with settings is whole."""
         if self.exists:
             raise RunError(f"{self.path} already contains a run; continue it with --resume, or choose another --run")
@@ -67,7 +74,8 @@ class RunFolder:
             for left in (self.checkpoints, self.model):
                 remove(left)
             self.checkpoints.mkdir(parents=True)
-            self.keep_data(dataset)
+            if with_data:
+                self.keep_data(dataset)
             write_whole(self.config, config_text(config, dataset, about, threads).encode())
 
     def keep_data(self, dataset: Dataset) -> None:

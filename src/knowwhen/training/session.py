@@ -103,13 +103,23 @@ class RunWatcher:
         self.saved = time.monotonic()
 
 
+_stop: threading.Event | None = None  # of the outermost `stop_requested`
+
+
 @contextmanager
 def stop_requested() -> Iterator[threading.Event]:
-    """An event that Ctrl-C or SIGTERM sets, instead of ending the program in the middle of a step."""
-    event = threading.Event()
+    """An event that Ctrl-C or SIGTERM sets, instead of ending the program in the middle of a step.
+
+    Inside another, it is the same: a study of many fits stops also where the request came after the last step of one.
+    """
+    global _stop
     if threading.current_thread() is not threading.main_thread():
-        yield event
+        yield threading.Event()
         return
+    if _stop is not None:
+        yield _stop
+        return
+    event = _stop = threading.Event()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def request(number: int, frame: object) -> None:
@@ -122,6 +132,7 @@ def stop_requested() -> Iterator[threading.Event]:
     try:
         yield event
     finally:
+        _stop = None
         for number, handler in before.items():
             signal.signal(number, handler)
 

@@ -1,8 +1,10 @@
-"""Training in stages, each from values to values: fit, then correct, then calibrate."""
+"""Training in stages, each from values to values: fit and correct, then calibrate and learn times."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,21 +45,37 @@ def new_model(config: Config, dataset: Dataset) -> TemporalModel:
 
 def train_stages(folder: RunFolder, dataset: Dataset, config: Config, progress: TrainingProgress) -> Trained:
     """All stages, in a folder that holds the state of each."""
+    model, state = learn_stages(folder, dataset, config, progress)
+    with epochs_saved(folder):
+        calibration = calibrate(model, dataset) if len(dataset.valid) >= ENOUGH_TO_CALIBRATE else None
+        times = date_stage(model, dataset, config, progress)
+    return Trained(model, state.records, calibration, times)
+
+
+def learn_stages(
+    folder: RunFolder, dataset: Dataset, config: Config, progress: TrainingProgress
+) -> tuple[TemporalModel, State]:
+    """The stages that answers depend on: the model, fitted and corrected, and where its run ended."""
     check_device(config.training.device)
     if config.training.precision == "bf16" and not fast_bf16(config.training.device):
         progress.notice("this CPU has no bf16 instructions; training.precision=fp32 is many times faster")
     held = held_out(len(dataset.train), config.correction.held_out, config.training.seed)
     model, state = fit_stage(folder, dataset, config, held, progress)
-    try:
-        if held.any():
+    if held.any():
+        with epochs_saved(folder):
             model = correct_stage(folder, model, dataset, config, held, state, progress)
-        calibration = calibrate(model, dataset) if len(dataset.valid) >= ENOUGH_TO_CALIBRATE else None
-        times = date_stage(model, dataset, config, progress)
+    return model, state
+
+
+@contextmanager
+def epochs_saved(folder: RunFolder) -> Iterator[None]:
+    """Says on Ctrl-C that no epoch is lost."""
+    try:
+        yield
     except KeyboardInterrupt:
         raise Interrupted(
             f"stopped after the last epoch, which is saved; continue with: knowwhen train --run {folder.path} --resume"
         ) from None
-    return Trained(model, state.records, calibration, times)
 
 
 def check_device(device: str) -> None:

@@ -11,12 +11,10 @@ from knowwhen.errors import RunError
 from knowwhen.facts.catalog import load
 from knowwhen.facts.dataset import Dataset
 from knowwhen.trained import TrainedModel, train
-from knowwhen.training.config import read_config
+from knowwhen.training.config import NOT_OF_THE_RESULT, read_config
 from knowwhen.training.run import RunFolder
 from knowwhen.training.session import TrainingProgress
 from knowwhen.tuning.space import Point, point_of
-
-NOT_OF_THE_RESULT = ("training.threads", "training.device")
 
 
 @dataclass(frozen=True, kw_only=True)
