@@ -117,7 +117,8 @@ def test_a_study_without_a_folder_leaves_none(leaders, tmp_path, monkeypatch):
     found = search(leaders, space={WEIGHT: [0.01]})
     assert found.path is None and found.best.valid_mrr > 0
     assert "embedding_weight = 0.01\n" in found.recipe
-    assert list(tmp_path.iterdir()) == []
+    left = [path.name for path in tmp_path.iterdir() if not path.name.startswith("torchinductor")]  # torch's own cache
+    assert left == []
 
 
 def test_a_diverged_trial_is_recorded_and_not_fatal(leaders, tmp_path):
