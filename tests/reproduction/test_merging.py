@@ -114,6 +114,15 @@ def test_the_command_merges_and_says_what_became_of_each(one, plant, tmp_path):
     assert again.stdout.splitlines()[-1] == "1 differs, 1 same"
 
 
+@pytest.mark.parametrize("is_checkout", [True, False])
+def test_results_go_to_the_docs_of_a_checkout_or_beside_the_runs(one, plant, tmp_path, is_checkout):
+    plant(tmp_path / "there", one)
+    if is_checkout:
+        (tmp_path / "docs" / "results").mkdir(parents=True)
+    CliRunner().invoke(app, ["reproduce", "merge", "there"], catch_exceptions=False)
+    assert read_all(tmp_path / ("docs/results" if is_checkout else "runs/reproduce/results")) == [one]
+
+
 @pytest.mark.parametrize(
     ("folder", "message"),
     [

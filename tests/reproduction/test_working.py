@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from knowwhen.errors import BadRequest, Diverged, RunError
+from knowwhen.errors import BadRequest, Diverged, Interrupted, RunError
 from knowwhen.reproduction.experiments import Experiment, Setting, count_and_evaluate
 from knowwhen.reproduction.results import read_all, write_result
 from knowwhen.reproduction.running import run
@@ -88,6 +88,14 @@ def test_a_run_that_fails_does_not_keep_the_others_from_theirs(done):
     assert len(told) == 2 and outcome.measured == [plan[1].name]
     with pytest.raises(RunError, match=r"1 of the runs failed, table2-leaders-bad-seed0: the loss of epoch 1 is nan"):
         outcome.check()
+
+
+def test_ctrl_c_ends_the_work_and_says_how_to_go_on(done):
+    def stops(*_):
+        raise Interrupted("stopped in epoch 2, step 3 of 9 and saved; continue with: knowwhen train --run x --resume")
+
+    with pytest.raises(Interrupted, match="stopped in table2-leaders-long-seed0 and saved; the same command continues"):
+        done(lambda _: [counting("long", measure=stops), counting("other")])
 
 
 def test_data_that_is_not_at_hand_is_left_out(done):

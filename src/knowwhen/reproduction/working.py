@@ -92,7 +92,9 @@ def _measure(
     try:
         run(experiment, runs, store, progress() if progress else None)
         outcome.measured.append(experiment.name)
-    except (Interrupted, DiskError):
+    except Interrupted:
+        raise Interrupted(f"stopped in {experiment.name} and saved; the same command continues it") from None
+    except DiskError:
         raise
     except KnowwhenError as error:  # the others can still be measured
         outcome.failed[experiment.name] = str(error)
