@@ -98,7 +98,11 @@ class Report:
             share = self.bad_rows / max(self.rows, self.bad_rows)
             most = "most rows are bad: " if share > MOST else ""
             where = f"; they are in {self.rejects}" if self.rejects else ""
-            found.append(f"{most}skipped {self.bad_rows:,} of {plural(self.rows, 'row')} ({share:.0%}){where}")
+            found.append(f"{most}skipped {self.bad_rows:,} of {plural(self.rows, 'row')} ({_percent(share)}){where}")
         if self.ignored:
             found.append(f"ignored files that are not train, valid (or dev) or test: {', '.join(self.ignored)}")
         return found
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.01 else f"{share:.2%}"
