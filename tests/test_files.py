@@ -3,11 +3,13 @@
 import os
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
 from knowwhen.errors import BadRequest, DiskError
-from knowwhen.files import append_line, check_target, locked, whole_folder, write_whole, writing
+from knowwhen.files import append_line, check_target, in_turn, locked, whole_folder, write_whole, writing
 
 
 @pytest.fixture
@@ -198,3 +200,21 @@ with locked(here / "lock", BadRequest("busy")):
 def test_the_calls_of_windows_do_the_same(tmp_path):
     done = subprocess.run([sys.executable, "-c", WINDOWS, tmp_path], capture_output=True, text=True, check=True)
     assert done.stdout == "['data', 'data/a', 'lock']\n"
+
+
+def test_work_in_turn_waits_for_whoever_has_it_and_leaves_no_lock(tmp_path):
+    began, order = threading.Event(), []
+
+    def first():
+        with in_turn(tmp_path / ".lock"):
+            began.set()
+            time.sleep(0.2)
+            order.append("first")
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    began.wait()
+    with in_turn(tmp_path / ".lock"):
+        order.append("second")
+    thread.join()
+    assert order == ["first", "second"] and names(tmp_path) == []

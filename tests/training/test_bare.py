@@ -10,11 +10,13 @@ import pytest
 
 import knowwhen as kw
 from knowwhen.errors import BadRequest, RunError
+from knowwhen.training import bare
 from knowwhen.training.bare import fit_bare
 from knowwhen.training.config import read_config
 from knowwhen.training.loop import best_valid_mrr
 from knowwhen.training.run import RunFolder
 from knowwhen.training.session import Silent, stop_requested
+from knowwhen.training.stages import learn_stages
 
 SMALL = {"model.rank": 4, "training.epochs": 2, "training.batch_size": 500, "validation.every": 1}
 
@@ -47,12 +49,14 @@ def test_a_bare_fit_is_corrected_where_the_settings_say_so(leaders, tmp_path):
     assert best_valid_mrr(records) == records[-1]["corrected"]["mrr"] > records[-1]["valid"]["mrr"]
 
 
-def test_a_bare_fit_never_sees_test(leaders, tmp_path):
-    """Other facts of test, of the same names: not a bit changes."""
+def test_a_bare_fit_never_sees_test(leaders, tmp_path, monkeypatch):
+    """Other facts of test, of the same names: not a bit changes. Nor are they there to be seen."""
+    seen = []
+    monkeypatch.setattr(bare, "learn_stages", lambda *given: seen.append(given[1]) or learn_stages(*given))
     order = np.random.default_rng(0).permutation(len(leaders.test))
     other = dataclasses.replace(leaders.test, object=leaders.test.object[order])
     assert fit(tmp_path / "a", leaders) == fit(tmp_path / "b", dataclasses.replace(leaders, test=other))
-    assert len(leaders.without_test.test) == 0 and leaders.without_test.valid is leaders.valid
+    assert [len(dataset.test) for dataset in seen] == [0, 0] and seen[0].valid is leaders.valid
 
 
 def test_training_makes_a_model_of_a_bare_fit_without_fitting_again(leaders, tmp_path):

@@ -190,10 +190,13 @@ class Stopping(tuning.Unwatched):
             os.kill(os.getpid(), signal.SIGINT)
 
 
-@pytest.mark.parametrize("epochs", [1, 2, 3])  # 2: after the last step of a trial, before the next
-def test_ctrl_c_leaves_a_study_that_goes_on_to_the_same(leaders, study, tmp_path, epochs):
+@pytest.mark.parametrize(
+    ("epochs", "where"),
+    [(1, "in trial 0, which is saved; 0"), (2, "between trials; 1"), (3, "in trial 1, which is saved; 1")],
+)
+def test_ctrl_c_leaves_a_study_that_goes_on_to_the_same(leaders, study, tmp_path, epochs, where):
     stopping = Stopping(epochs)
-    with pytest.raises(Interrupted, match=r"stopped .*; \d of 4 trials are done: the same command continues"):
+    with pytest.raises(Interrupted, match=f"stopped {where} of 4 trials are done: the same command continues"):
         search(leaders, tmp_path, progress=stopping)
     assert len(stopping.seen) == epochs
     going = Stopping(0)
