@@ -20,6 +20,7 @@ LAYERS = [
     "limits",
     "chunks",
     "text",
+    "console",
     "drawable",
     "cluster",
     "facts",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from knowwhen.cli.opening import AllowCode, Device, KnownBy, NoVerify, Run, open_run
-from knowwhen.cli.output import Json
+from knowwhen.cli.output import Json, Quiet
 from knowwhen.cli.workers import Workers, together
 from knowwhen.errors import BadInput, BadRequest
 
@@ -75,6 +75,7 @@ def ask(
     allow_code: AllowCode = False,
     no_verify: NoVerify = False,
     workers: Workers = None,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Answer a question with ? in one place, or a file of questions. _ works like ? and needs no quotes.

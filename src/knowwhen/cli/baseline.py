@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from knowwhen.cli.evaluate import Directions, Filter, Sample, Seed, Split, Ties, Times, parse_times
-from knowwhen.cli.output import Json
-from knowwhen.cli.progress import count_progress
+from knowwhen.cli.output import Json, Quiet
+from knowwhen.console import count_bars
 
 
 def baseline(
@@ -25,6 +25,7 @@ def baseline(
     times: Times = "sample",
     seed: Seed = 0,
     sample: Sample = None,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Measure a counting baseline: training facts of each pair near the asked time, weights tuned on validation.
@@ -38,7 +39,7 @@ def baseline(
     protocol = Protocol(filter, ties, directions, parse_times(times), seed)  # type: ignore[arg-type]
     dataset = load(data)
     dataset.facts(split)  # a name that is none is said before the work
-    with count_progress() as bars:
+    with count_bars() as bars:
         task = bars.add_task("tuning on valid", total=None)
         counts = PairCounts.tune(dataset, window, seed)
         bars.update(task, description="queries")

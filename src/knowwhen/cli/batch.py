@@ -12,8 +12,8 @@ import polars as pl
 
 from knowwhen.chunks import slices
 from knowwhen.cli.kept import GOES_ON, Kept, key_of
-from knowwhen.cli.output import say, show
-from knowwhen.cli.progress import count_progress
+from knowwhen.cli.output import complain, show
+from knowwhen.console import count_bars
 from knowwhen.errors import BadRequest, KnowwhenError
 from knowwhen.facts.frames import WRITERS, check_regular, read_parquet, reading, table_bytes, without_formulas
 from knowwhen.files import check_target, write_whole, writing
@@ -113,7 +113,7 @@ def answer_questions(
     key = key_of(trained, rows, options, candidates, first_line) if len(rows) > AT_ONCE else ""
     schema: dict[str, Any] = {**SCHEMA, "reasons": REASONS} if options.get("explain") else {**SCHEMA}
     found: list[pl.DataFrame] = []
-    with count_progress() as bars, Kept.beside(target.path, key) if key else nullcontext() as kept:
+    with count_bars() as bars, Kept.beside(target.path, key) if key else nullcontext() as kept:
         task = bars.add_task("questions", total=len(rows))
         for number, part in enumerate(slices(len(rows), AT_ONCE)):
             answers = kept.get(number) if kept else None
@@ -138,9 +138,9 @@ def _tell_bad(table: pl.DataFrame, source: str, out: Path) -> int:
     """Says which questions have no answer and why; their number."""
     bad = table.filter(pl.col("error").is_not_null() & (pl.col("error") != NONE_LEFT))
     for line, error in bad.select("row", "error").head(TOLD).iter_rows():
-        say(f"{source}{line}: {error}")
+        complain(f"{source}{line}: {error}")
     if len(bad) > TOLD:
-        say(f"and {len(bad) - TOLD} more; the column error of {out} names them")
+        complain(f"and {len(bad) - TOLD} more; the column error of {out} names them")
     return len(bad)
 
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from knowwhen.cli.output import Json
+from knowwhen.cli.output import Json, Quiet
 from knowwhen.cli.serve import DEFAULT_PORT, need_extra, serve
-from knowwhen.cli.train import TrainingBar
+from knowwhen.training.bar import TrainingBar
 
 if TYPE_CHECKING:
     from knowwhen.facts.dataset import Dataset
@@ -36,6 +36,7 @@ def demo(
     run: Annotated[Path, typer.Option("--run", help="The folder for the run and the figure.")] = Path("runs/demo"),
     then_serve: Annotated[bool, typer.Option("--serve", help="Then open it to a browser, until Ctrl-C.")] = False,
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="For --serve; 0 takes any.")] = DEFAULT_PORT,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Train on who governed what, evaluate, answer six questions and draw the presidents of France, in a minute.

@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from knowwhen.cli.opening import AllowCode, Device, NoVerify, Run, open_run
-from knowwhen.cli.output import Json, say
-from knowwhen.cli.progress import count_progress
+from knowwhen.cli.output import Json, Quiet
 from knowwhen.cli.workers import Workers, together
+from knowwhen.console import say
 from knowwhen.errors import BadRequest
+from knowwhen.text import plural
 
 Split = Annotated[str, typer.Option("--split", help="train, valid or test.")]
 Filter = Annotated[
@@ -53,6 +54,7 @@ def evaluate(
     allow_code: AllowCode = False,
     no_verify: NoVerify = False,
     workers: Workers = None,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Measure MRR and Hits@k of a model on a split and state the protocol; time metrics on request.
@@ -67,22 +69,15 @@ def evaluate(
     with together(workers) as prints:
         trained = open_run(run, device, allow_code, no_verify)
         if trained.additions and not with_added and prints:
-            say(f"{len(trained.dataset.added):,} facts were added after training; they are left out")
+            added = len(trained.dataset.added)
+            say(f"{plural(added, 'fact')} {'was' if added == 1 else 'were'} added after training and left out here")
         queries = count_questions(sample_facts(trained.dataset, split, sample, seed), trained.model.sizes, protocol)
         scores = queries * trained.model.sizes.entities
         if scores > LARGE and prints:
             say(f"{queries:,} queries make {scores:.1e} scores; --sample 10000 measures as many facts")
-        with count_progress(shown=prints) as bars:
-            task = bars.add_task("queries", total=None)
-            metrics = trained.evaluate(
-                split,
-                sample=sample,
-                protocol=protocol,
-                with_added=with_added,
-                progress=lambda done, total: bars.update(task, completed=done, total=total),
-            )
-            timed = trained.evaluate_times(split, sample=sample, seed=seed) if time_questions else None
-            believed = trained.evaluate_calibration(split, sample=sample, seed=seed) if calibration else None
+        metrics = trained.evaluate(split, sample=sample, protocol=protocol, with_added=with_added, progress=prints)
+        timed = trained.evaluate_times(split, sample=sample, seed=seed, progress=prints) if time_questions else None
+        believed = trained.evaluate_calibration(split, sample=sample, seed=seed) if calibration else None
     if not prints:
         return
     if as_json:

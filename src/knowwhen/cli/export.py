@@ -9,7 +9,7 @@ import typer
 
 from knowwhen.cli.ask import ForSpreadsheets
 from knowwhen.cli.opening import AllowCode, Device, NoVerify, Run, open_run
-from knowwhen.cli.output import Json, show
+from knowwhen.cli.output import Json, Quiet, show
 from knowwhen.errors import BadRequest
 from knowwhen.facts.exporting import ENDINGS, EXPORTS, export_bytes
 from knowwhen.facts.frames import without_formulas
@@ -50,6 +50,7 @@ def export(
     device: Device = None,
     allow_code: AllowCode = False,
     no_verify: NoVerify = False,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Write embeddings with their names, answers for all facts of a split, or facts, to a file.

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from knowwhen.cli.output import Json, say
+from knowwhen.cli.output import Json, Quiet
+from knowwhen.console import say
 from knowwhen.errors import BadRequest
 from knowwhen.files import check_target
 
@@ -54,16 +55,17 @@ def reproduce(
         Path | None, typer.Option("--out", help="Also write all results and figures to this Markdown page.")
     ] = None,
     only_report: Annotated[bool, typer.Option("--only-report", help="Report finished runs without training.")] = False,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Train the models of a table and print our numbers next to the paper's; resumes where it stopped.
 
     Example: knowwhen reproduce table2 --dataset icews14 --model tntcomplex --seeds 2
     """
-    from knowwhen.cli.train import TrainingBar
     from knowwhen.reproduction import report, results
     from knowwhen.reproduction.table import Request
     from knowwhen.text import table as aligned
+    from knowwhen.training.bar import TrainingBar
 
     asked = report.table_named(table)
     request = asked.complete(Request(dataset or (), model or (), seeds, large, epochs, trials))

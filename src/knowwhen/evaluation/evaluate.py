@@ -7,12 +7,13 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
+from knowwhen.console import Progress, counted
 from knowwhen.errors import BadRequest
 from knowwhen.evaluation.baselines import TimeCurves, TimeScorer, median_span, nearest_known
 from knowwhen.evaluation.metrics import Metrics, kinds_of, summarise
 from knowwhen.evaluation.protocol import Protocol
 from knowwhen.evaluation.questions import ask, check_finite, sample_facts
-from knowwhen.evaluation.ranking import ObjectScorer, Progress, rank_objects
+from knowwhen.evaluation.ranking import ObjectScorer, rank_objects
 from knowwhen.evaluation.support import supports
 from knowwhen.evaluation.times import TimeMetrics, TimeScores, TimeTask, is_closed
 from knowwhen.facts.dataset import Dataset
@@ -29,14 +30,18 @@ def evaluate(
     protocol: Protocol | None = None,
     *,
     sample: int | None = None,
-    progress: Progress | None = None,
+    progress: bool | Progress | None = None,
 ) -> Metrics:
-    """The ranking metrics of a split, or of `sample` facts drawn from it with the protocol's seed."""
+    """The ranking metrics of a split, or of `sample` facts drawn from it with the protocol's seed.
+
+    `progress=True` shows a bar on stderr; a function is called with what is done and what there is.
+    """
     protocol = protocol or Protocol()
     facts = sample_facts(dataset, split, sample, protocol.seed)
     questions = ask(facts, model.sizes, protocol)
     known = dataset.known_to(split)
-    ranks = rank_objects(model, questions, known, protocol, seen=seen_entities(dataset), progress=progress)
+    with counted(progress, "queries") as told:
+        ranks = rank_objects(model, questions, known, protocol, seen=seen_entities(dataset), progress=told)
     support = supports(dataset.train, questions, itself=split == "train")
     return summarise(ranks, dataset.predicates.keys.to_list(), support)
 
@@ -48,7 +53,7 @@ def evaluate_times(
     *,
     sample: int | None = None,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: bool | Progress | None = None,
     head: Callable[[TimeTask], TimeScores] | None = None,
 ) -> TimeMetrics:
     """How well time questions about a split, or `sample` facts of it, are answered, beside two trivial baselines.
@@ -67,10 +72,11 @@ def evaluate_times(
         "nearest_known": nearest_known(dataset.train, timeline),
     }
     measured = {}
-    for name, scorer in scorers.items():
-        measured[name] = task.measure(scorer)
-        if progress:
-            progress(len(measured), len(scorers))
+    with counted(progress, "time questions") as told:
+        for name, scorer in scorers.items():
+            measured[name] = task.measure(scorer)
+            if told:
+                told(len(measured), len(scorers))
     if head is not None:
         measured = {
             "model": head(task),

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,6 +23,7 @@ import torch
 from torch import Tensor
 
 from knowwhen import chunks
+from knowwhen.console import Progress
 from knowwhen.distributed import collectives
 from knowwhen.distributed.shard import Shard
 from knowwhen.evaluation.protocol import Protocol, Ties
@@ -32,9 +33,6 @@ from knowwhen.facts.table import Bools, Facts, Ints
 from knowwhen.models import Sizes, TemporalModel
 from knowwhen.models.scores import Scores
 from knowwhen.models.splitting import Split
-
-Progress = Callable[[int, int], None]
-"""Called with what is done and what there is."""
 
 BATCH = 256  # queries at once, fewer where SCORE_BYTES says so
 SCORE_BYTES = 192 << 20  # the scores of a batch, whatever the number of entities

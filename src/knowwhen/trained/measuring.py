@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from knowwhen.console import Progress
 from knowwhen.dating import believed, measure_holding
 from knowwhen.errors import BadRequest
 from knowwhen.evaluation import (
@@ -18,7 +19,6 @@ from knowwhen.evaluation import (
     evaluate,
     evaluate_times,
 )
-from knowwhen.evaluation.ranking import Progress
 from knowwhen.facts.dataset import row_keys
 
 if TYPE_CHECKING:
@@ -40,17 +40,19 @@ def measure(
     split: str,
     protocol: Protocol | None,
     sample: int | None,
-    progress: Progress | None,
+    progress: bool | Progress | None,
     with_added: bool,
 ) -> Metrics:
     found = measured(trained, split, with_added)
     return evaluate(found.model, found.dataset, split, protocol, sample=sample, progress=progress)
 
 
-def measure_times(trained: TrainedModel, split: str, sample: int | None, seed: int, greedy: bool) -> TimeMetrics:
+def measure_times(
+    trained: TrainedModel, split: str, sample: int | None, seed: int, progress: bool | Progress | None, greedy: bool
+) -> TimeMetrics:
     model, dataset, head = trained.model, trained.dataset, None if greedy else trained.times
     answers = None if head is None else believed(head, model)
-    found = evaluate_times(model, dataset, split, sample=sample, seed=seed, head=answers)
+    found = evaluate_times(model, dataset, split, sample=sample, seed=seed, progress=progress, head=answers)
     if head is None:
         return found
     return replace(found, holds=measure_holding(head, model, dataset, split, facts=sample, seed=seed))

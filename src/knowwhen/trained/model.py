@@ -9,10 +9,10 @@ from typing import Any, Literal, overload
 
 import polars as pl
 
+from knowwhen.console import Progress
 from knowwhen.dating import TimeHead
 from knowwhen.errors import KnowwhenError
 from knowwhen.evaluation import Calibration, CalibrationReport, Metrics, Protocol, TimeMetrics
-from knowwhen.evaluation.ranking import Progress
 from knowwhen.facts.catalog import load
 from knowwhen.facts.dataset import Dataset
 from knowwhen.models import TemporalModel
@@ -98,23 +98,30 @@ class TrainedModel:
         *,
         protocol: Protocol | None = None,
         sample: int | None = None,
-        progress: Progress | None = None,
+        progress: bool | Progress | None = None,
         with_added: bool = False,
     ) -> Metrics:
         """The ranking metrics of a split, or of `sample` facts of it, under a protocol.
 
         What was added after training is left out, or with `with_added` used as evidence, if it holds none of the split.
+        `progress=True` shows a bar on stderr; a function is called with what is done and what there is.
         """
         return measuring.measure(self, split, protocol, sample, progress, with_added)
 
     def evaluate_times(
-        self, split: str = "test", *, sample: int | None = None, seed: int = 0, greedy: bool = False
+        self,
+        split: str = "test",
+        *,
+        sample: int | None = None,
+        seed: int = 0,
+        progress: bool | Progress | None = None,
+        greedy: bool = False,
     ) -> TimeMetrics:
         """How well time questions (s, p, o, ?) about a split are answered, beside two trivial baselines.
 
         With `greedy`, spans are grown from the decomposition's curve as in published tables, without the time head.
         """
-        return measuring.measure_times(self.trained, split, sample, seed, greedy)
+        return measuring.measure_times(self.trained, split, sample, seed, progress, greedy)
 
     def evaluate_calibration(
         self, split: str = "test", *, sample: int | None = None, seed: int = 0
