@@ -13,6 +13,8 @@ from knowwhen.facts.vocabulary import Vocabulary
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
+    from knowwhen.evaluation.evaluate import evaluate
+    from knowwhen.evaluation.protocol import Protocol
     from knowwhen.models import Decomposition, register
     from knowwhen.plotting.plot import plot
     from knowwhen.trained import TrainedModel, open, train
@@ -20,7 +22,9 @@ if TYPE_CHECKING:
 # Imported from these on first use: loading data and `--help` stay quick.
 _NEED_TORCH = {
     "Decomposition": "knowwhen.models",
+    "Protocol": "knowwhen.evaluation",
     "TrainedModel": "knowwhen.trained",
+    "evaluate": "knowwhen.evaluation",
     "open": "knowwhen.trained",
     "plot": "knowwhen.plotting",
     "register": "knowwhen.models",
@@ -43,10 +47,12 @@ __all__ = [
     "KnownFacts",
     "KnowwhenError",
     "OPEN",
+    "Protocol",
     "Timeline",
     "TrainedModel",
     "Vocabulary",
     "__version__",
+    "evaluate",
     "load",
     "open",
     "plot",

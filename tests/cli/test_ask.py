@@ -154,7 +154,9 @@ def test_export_writes_embeddings_and_answers(knowwhen, run, tmp_path):
     assert pl.read_parquet(tmp_path / "e.parquet")["key"].to_list() == kw.load("leaders").entities.keys.to_list()
     knowwhen("export", run, "--of", "timestamps", "--out", tmp_path / "t.npz")
     assert np.load(tmp_path / "t.npz")["embedding"].shape == (81, 16)
-    done = knowwhen("export", run, "--what", "answers", "--of", "valid", "--top", "2", "--out", tmp_path / "a.parquet")
+    done = knowwhen(
+        "export", run, "--what", "answers", "--split", "valid", "--top", "2", "--out", tmp_path / "a.parquet"
+    )
     assert done.returncode == 0, done.stderr
     answers = pl.read_parquet(tmp_path / "a.parquet")
     valid = kw.load("leaders").named(kw.load("leaders").valid)
@@ -197,11 +199,11 @@ def test_mistakes_are_one_line(knowwhen, run, tmp_path, arguments, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "knowwhen: name a file to write: --out entities.parquet"),
+        ([], "knowwhen: name a file to write: --out embeddings.parquet"),
         (["--what", "weights", "--out", "x.npz"], "knowwhen: --what is 'weights'; expected embeddings, answers"),
         (["--of", "days", "--out", "x.npz"], "knowwhen: no embeddings of 'days'; expected entities, predicates"),
-        (["--what", "answers", "--of", "dev", "--out", "x.csv"], "knowwhen: no split 'dev'; there are train, valid"),
-        (["--what", "answers", "--of", "test", "--out", "x.npz"], "knowwhen: cannot write 'x.npz'; expected a name"),
+        (["--what", "answers", "--split", "dev", "--out", "x.csv"], "knowwhen: no split 'dev'; there are train, valid"),
+        (["--what", "answers", "--out", "x.npz"], "knowwhen: cannot tell the format of answers from 'x.npz'"),
     ],
 )
 def test_mistakes_in_an_export_are_one_line(knowwhen, run, tmp_path, arguments, message):

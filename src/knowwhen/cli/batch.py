@@ -56,21 +56,21 @@ REASONS = pl.Struct(
 
 
 class Target:
-    """Where answers go: a table by the ending of its name, which is checked before the work."""
+    """Where a table goes: its kind is that of its ending, or as given; the place is checked before the work."""
 
-    def __init__(self, path: Path, for_spreadsheets: bool = False) -> None:
-        self.path, self.for_spreadsheets = path, for_spreadsheets
+    def __init__(self, path: Path, for_spreadsheets: bool = False, kind: str = "") -> None:
+        self.path, self.for_spreadsheets, self.kind = path, for_spreadsheets, kind or path.suffix.removeprefix(".")
         check_target(path)
 
-    def check_ending(self) -> None:
-        if self.path.suffix not in WRITERS:
+    def check_kind(self) -> None:
+        if f".{self.kind}" not in WRITERS:
             raise BadRequest(f"cannot write {self.path.name!r}; expected a name that ends in {', '.join(WRITERS)}")
 
     def write(self, table: pl.DataFrame) -> None:
-        if self.for_spreadsheets and self.path.suffix == ".csv":
+        if self.for_spreadsheets and self.kind == "csv":
             table = without_formulas(table)
         with writing(self.path, GOES_ON):
-            write_whole(self.path, table_bytes(table, self.path.suffix))
+            write_whole(self.path, table_bytes(table, f".{self.kind}"))
 
 
 def answer_file(
@@ -109,7 +109,7 @@ def answer_questions(
     first_line: int = 1,
 ) -> None:
     """Writes the answers to questions, one answer a row, and tells of those that have none."""
-    target.check_ending()
+    target.check_kind()
     key = key_of(trained, rows, options, candidates, first_line) if len(rows) > AT_ONCE else ""
     schema: dict[str, Any] = {**SCHEMA, "reasons": REASONS} if options.get("explain") else {**SCHEMA}
     found: list[pl.DataFrame] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import polars as pl
 import torch
 
 from knowwhen.console import Progress, counted
@@ -13,7 +14,9 @@ from knowwhen.evaluation.baselines import TimeCurves, TimeScorer, median_span, n
 from knowwhen.evaluation.metrics import Metrics, kinds_of, summarise
 from knowwhen.evaluation.protocol import Protocol
 from knowwhen.evaluation.questions import ask, check_finite, sample_facts
-from knowwhen.evaluation.ranking import ObjectScorer, rank_objects
+from knowwhen.evaluation.rank_table import rank_table
+from knowwhen.evaluation.ranking import Ranks, rank_objects
+from knowwhen.evaluation.scorers import Evaluated, ObjectScorer, scorer_of
 from knowwhen.evaluation.support import supports
 from knowwhen.evaluation.times import TimeMetrics, TimeScores, TimeTask, is_closed
 from knowwhen.facts.dataset import Dataset
@@ -24,8 +27,8 @@ THRESHOLD_FACTS = 20_000  # enough for a mean by predicate, where train stands i
 
 
 def evaluate(
-    model: ObjectScorer,
-    dataset: Dataset,
+    model: Evaluated,
+    dataset: Dataset | None = None,
     split: str = "test",
     protocol: Protocol | None = None,
     *,
@@ -34,16 +37,50 @@ def evaluate(
 ) -> Metrics:
     """The ranking metrics of a split, or of `sample` facts drawn from it with the protocol's seed.
 
-    `progress=True` shows a bar on stderr; a function is called with what is done and what there is.
+    The model is a trained one, which brings its data, a model, or any object with `score(s, p, o, t)`: then every
+    entity is scored in the place that is asked for. `progress=True` shows a bar on stderr; a function is called with
+    what is done and what there is.
     """
-    protocol = protocol or Protocol()
-    facts = sample_facts(dataset, split, sample, protocol.seed)
-    questions = ask(facts, model.sizes, protocol)
-    known = dataset.known_to(split)
+    scorer, dataset = scorer_of(model, dataset)
+    ranks = rank_split(scorer, dataset, split, protocol or Protocol(), sample=sample, progress=progress)
+    return summarise(ranks, dataset.predicates.keys.to_list(), support_of(ranks, dataset, split))
+
+
+def ranks_of(
+    model: Evaluated,
+    dataset: Dataset | None = None,
+    split: str = "test",
+    protocol: Protocol | None = None,
+    *,
+    sample: int | None = None,
+    progress: bool | Progress | None = None,
+) -> pl.DataFrame:
+    """The rank of each fact of a split in each direction, a row each: what `evaluate` takes its means of."""
+    scorer, dataset = scorer_of(model, dataset)
+    ranks = rank_split(scorer, dataset, split, protocol or Protocol(), sample=sample, progress=progress)
+    return rank_table(ranks, dataset, support_of(ranks, dataset, split))
+
+
+def rank_split(
+    model: ObjectScorer,
+    dataset: Dataset,
+    split: str,
+    protocol: Protocol,
+    *,
+    sample: int | None = None,
+    progress: bool | Progress | None = None,
+) -> Ranks:
+    """The ranks of a split's facts, or of some of them."""
+    questions = ask(sample_facts(dataset, split, sample, protocol.seed), model.sizes, protocol)
     with counted(progress, "queries") as told:
-        ranks = rank_objects(model, questions, known, protocol, seen=seen_entities(dataset), progress=told)
-    support = supports(dataset.train, questions, itself=split == "train")
-    return summarise(ranks, dataset.predicates.keys.to_list(), support)
+        return rank_objects(
+            model, questions, dataset.known_to(split), protocol, seen=seen_entities(dataset), progress=told
+        )
+
+
+def support_of(ranks: Ranks, dataset: Dataset, split: str) -> dict[str, Bools]:
+    """Which questions are of which group, by what train has about their pair."""
+    return supports(dataset.train, ranks.questions, itself=split == "train")
 
 
 def evaluate_times(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from io import BytesIO
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +14,6 @@ from torch import Tensor
 
 from knowwhen.errors import BadRequest
 from knowwhen.facts.dataset import Dataset
-from knowwhen.files import write_whole
 from knowwhen.models import TemporalModel
 from knowwhen.models.tables import Axis, tables_of
 from knowwhen.query.tabular import Tabular
@@ -126,14 +124,12 @@ def embeddings(model: TemporalModel, dataset: Dataset, kind: str) -> pl.DataFram
     return pl.DataFrame({"key": keys, "label": labels, "embedding": vectors})
 
 
-def write_embeddings(frame: pl.DataFrame, path: Path) -> None:
-    """Writes .parquet, or .npz with the arrays `keys`, `labels` and `embedding`, which numpy reads without pickle."""
+def embedding_bytes(frame: pl.DataFrame, kind: str) -> memoryview:
+    """The content of a file: parquet, or npz with the arrays `keys`, `labels` and `embedding`, read without pickle."""
     content = BytesIO()
-    if path.suffix == ".parquet":
-        frame.write_parquet(content)
-    elif path.suffix == ".npz":
+    if kind == "npz":
         keys, labels = (np.array(frame[name].to_list(), dtype=np.str_) for name in ("key", "label"))
         np.savez(content, keys=keys, labels=labels, embedding=frame["embedding"].to_numpy())
     else:
-        raise BadRequest(f"cannot write embeddings to {path.name!r}; expected a name that ends in .parquet or .npz")
-    write_whole(path, content.getbuffer())
+        frame.write_parquet(content)
+    return content.getbuffer()

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from knowwhen.console import Progress
 from knowwhen.dating import believed, measure_holding
@@ -18,6 +19,7 @@ from knowwhen.evaluation import (
     calibration_report,
     evaluate,
     evaluate_times,
+    ranks_of,
 )
 from knowwhen.facts.dataset import row_keys
 
@@ -45,6 +47,18 @@ def measure(
 ) -> Metrics:
     found = measured(trained, split, with_added)
     return evaluate(found.model, found.dataset, split, protocol, sample=sample, progress=progress)
+
+
+def rank(
+    trained: TrainedModel,
+    split: str,
+    protocol: Protocol | None,
+    sample: int | None,
+    progress: bool | Progress | None,
+    with_added: bool,
+) -> pl.DataFrame:
+    found = measured(trained, split, with_added)
+    return ranks_of(found.model, found.dataset, split, protocol, sample=sample, progress=progress)
 
 
 def measure_times(

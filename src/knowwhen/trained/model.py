@@ -108,6 +108,18 @@ class TrainedModel:
         """
         return measuring.measure(self, split, protocol, sample, progress, with_added)
 
+    def ranks(
+        self,
+        split: str = "test",
+        *,
+        protocol: Protocol | None = None,
+        sample: int | None = None,
+        progress: bool | Progress | None = None,
+        with_added: bool = False,
+    ) -> pl.DataFrame:
+        """The rank of each fact of a split in each direction, a row each: what `evaluate` takes its means of."""
+        return measuring.rank(self, split, protocol, sample, progress, with_added)
+
     def evaluate_times(
         self,
         split: str = "test",
