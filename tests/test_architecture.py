@@ -22,6 +22,7 @@ LAYERS = [
     "text",
     "console",
     "drawable",
+    "tabular",
     "cluster",
     "facts",
     "distributed",

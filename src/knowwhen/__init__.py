@@ -2,7 +2,28 @@
 
 from typing import TYPE_CHECKING, Any
 
-from knowwhen.errors import KnowwhenError
+from knowwhen.errors import (
+    BadDate,
+    BadFacts,
+    BadInput,
+    BadRequest,
+    DamagedFile,
+    DiskError,
+    Diverged,
+    DownloadFailed,
+    Interrupted,
+    KnowwhenError,
+    LostOthers,
+    MissingExtra,
+    NonFiniteScores,
+    NotFound,
+    RunError,
+    TimeOutside,
+    UnknownDataset,
+    UnknownModel,
+    UnknownName,
+    WorkerDied,
+)
 from knowwhen.facts.catalog import load
 from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.index.known import KnownFacts
@@ -32,25 +53,46 @@ _NEED_TORCH = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name in _NEED_TORCH:
-        from importlib import import_module
+if not TYPE_CHECKING:  # which would take any name for one of ours
 
-        return getattr(import_module(_NEED_TORCH[name]), name)
-    raise AttributeError(f"module 'knowwhen' has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        if name in _NEED_TORCH:
+            from importlib import import_module
+
+            return getattr(import_module(_NEED_TORCH[name]), name)
+        raise AttributeError(f"module 'knowwhen' has no attribute {name!r}")
 
 
 __all__ = [
+    "BadDate",
+    "BadFacts",
+    "BadInput",
+    "BadRequest",
+    "DamagedFile",
     "Dataset",
     "Decomposition",
+    "DiskError",
+    "Diverged",
+    "DownloadFailed",
     "Facts",
+    "Interrupted",
     "KnownFacts",
     "KnowwhenError",
+    "LostOthers",
+    "MissingExtra",
+    "NonFiniteScores",
+    "NotFound",
     "OPEN",
     "Protocol",
+    "RunError",
+    "TimeOutside",
     "Timeline",
     "TrainedModel",
+    "UnknownDataset",
+    "UnknownModel",
+    "UnknownName",
     "Vocabulary",
+    "WorkerDied",
     "__version__",
     "evaluate",
     "load",

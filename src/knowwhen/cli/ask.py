@@ -58,9 +58,9 @@ def ask(
         bool, typer.Option("--why", help="Explain each answer: the shares of its score, with the facts behind them.")
     ] = False,
     batch: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            "--batch", help="A file of questions: .csv, .jsonl or .parquet with subject, predicate, object, time."
+            "--batch", help="A table of questions with subject, predicate, object and time: a file, or - (stdin)."
         ),
     ] = None,
     out: Annotated[
@@ -97,7 +97,7 @@ def ask(
         print(json.dumps(found.to_dict(), ensure_ascii=False) if as_json else found)
         return
     if batch is not None:
-        from knowwhen.cli.batch import Target, answer_file
+        from knowwhen.cli.batch import Target, answer_file, check_files
 
         if plot is not None:
             raise BadRequest("--plot draws the answers to one question, not to --batch")
@@ -107,6 +107,7 @@ def ask(
             raise BadRequest(f"--why lists facts, for which {out.name!r} has no place; expected --out with .jsonl")
         if workers not in (None, 1):
             raise BadRequest("--batch is answered by one process; leave --workers out")
+        check_files(batch, out)
         target = Target(out, for_spreadsheets)
         answer_file(open_run(run, device, allow_code, no_verify, known_by), batch, target, names, options, as_json)
         return

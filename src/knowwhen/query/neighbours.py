@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from io import BytesIO
 from typing import Any, Literal
@@ -16,8 +15,8 @@ from knowwhen.errors import BadRequest
 from knowwhen.facts.dataset import Dataset
 from knowwhen.models import TemporalModel
 from knowwhen.models.tables import Axis, tables_of
-from knowwhen.query.tabular import Tabular
-from knowwhen.text import table
+from knowwhen.tabular import Listed, Tabular
+from knowwhen.text import brief, table
 
 Kind = Literal["entities", "predicates", "timestamps"]
 KINDS: tuple[Kind, ...] = ("entities", "predicates", "timestamps")
@@ -31,20 +30,18 @@ class Neighbour:
 
 
 @dataclass(frozen=True)
-class Neighbours(Tabular, Sequence[Neighbour]):
+class Neighbours(Tabular, Listed[Neighbour]):
     """What lies nearest to something in the embedding, nearest first."""
 
     of: str
     rows: tuple[Neighbour, ...]
 
-    def __len__(self) -> int:
-        return len(self.rows)
+    def listed(self) -> tuple[Neighbour, ...]:
+        return self.rows
 
-    def __getitem__(self, index: Any) -> Any:
-        return self.rows[index]
-
-    def __iter__(self) -> Iterator[Neighbour]:
-        return iter(self.rows)
+    def __repr__(self) -> str:
+        names = [row.name for row in self.rows[:3]] + ["…"] * (len(self) > 3)
+        return brief(self, f"of {self.of!r}: {', '.join(names)}")
 
     def to_dict(self) -> dict[str, Any]:
         """All of it in JSON's types."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, Literal, Unpack, overload
 
 import polars as pl
 
@@ -37,6 +37,9 @@ from knowwhen.query import (
     when,
     when_batch,
 )
+from knowwhen.query.asking import AskOptions, Name, Unknown, Year, is_one
+from knowwhen.query.rows import Rows
+from knowwhen.text import brief
 from knowwhen.trained import adding, describing, measuring, saving
 from knowwhen.trained.adding import Additions
 from knowwhen.training.config import Config
@@ -55,6 +58,11 @@ class TrainedModel:
     calibration: Calibration | None = None  # None: probabilities are softmax scores as they are
     additions: Additions | None = None
     times: TimeHead | None = None  # None: spans are read off the decomposition's curve
+
+    def __repr__(self) -> str:
+        parts = [self.model.name, *self.model.evidence, *(["correction"] if self.model.correction else [])]
+        where = f" in {self.path}" if self.path else ""
+        return brief(self, f"{' + '.join(parts)} on {self.dataset.name!r}{where}")
 
     def info(self) -> dict[str, Any]:
         """What it is and how large, stored parameters beside those of the paper's formula."""
@@ -141,58 +149,110 @@ class TrainedModel:
         """How far probabilities can be believed: calibration error and reliability by kind of question."""
         return measuring.measure_calibration(self.trained, split, sample, seed)
 
+    # The place of "?" decides what comes back, and a type checker knows it where it is written in the call. Calls with
+    # two of them, for which the first overlaps with others, are an error.
+    @overload
+    def ask(  # type: ignore[overload-overlap]
+        self, subject: Name, predicate: Name, object: Name, time: Unknown, **options: Unpack[AskOptions]
+    ) -> TimeAnswers: ...
+
     @overload
     def ask(
-        self, subject: str, predicate: str, object: str, time: object = None, **options: Any
+        self, subject: Name, predicate: Name, object: Name, time: Year | None = None, **options: Unpack[AskOptions]
+    ) -> Answers: ...
+
+    @overload
+    def ask(
+        self, subject: Unknown, predicate: Name, object: Name, time: str, **options: Unpack[AskOptions]
+    ) -> Answers: ...
+
+    @overload
+    def ask(
+        self, subject: Name, predicate: Unknown, object: Name, time: str, **options: Unpack[AskOptions]
+    ) -> Answers: ...
+
+    @overload
+    def ask(
+        self, subject: Name, predicate: Name, object: Unknown, time: str, **options: Unpack[AskOptions]
+    ) -> Answers: ...
+
+    @overload
+    def ask(
+        self, subject: Name, predicate: Name, object: Name, time: str, **options: Unpack[AskOptions]
     ) -> Answers | TimeAnswers: ...
 
     @overload
     def ask(
-        self, subject: Any, *, errors: Literal["raise", "return"] = "raise", **options: Any
+        self,
+        subject: Rows,
+        *,
+        errors: Literal["raise"] = "raise",
+        progress: bool | Progress | None = None,
+        **options: Unpack[AskOptions],
+    ) -> list[Answers | TimeAnswers]: ...
+
+    @overload
+    def ask(
+        self,
+        subject: Rows,
+        *,
+        errors: Literal["return"],
+        progress: bool | Progress | None = None,
+        **options: Unpack[AskOptions],
     ) -> list[Answers | TimeAnswers | KnowwhenError]: ...
 
-    def ask(
-        self, subject: Any, predicate: Any = None, object: Any = None, time: Any = None, **options: Any
-    ) -> Answers | TimeAnswers | list[Answers | TimeAnswers | KnowwhenError]:
-        """The answers to a question with "?" in one place, or to each of a frame or list of questions, in order.
+    def ask(self, subject: Any, predicate: Any = None, object: Any = None, time: Any = None, **options: Any) -> Any:
+        """The answers to a question with "?" in one place, or to each of many, in order.
 
-        Options are those of `knowwhen.query.ask`: top, novel, candidates, min_probability, explain. Frames are those of
-        polars, pandas or pyarrow; with `errors="return"` a question that cannot be answered has its error in its place.
+        Options are top, novel, candidates, min_probability and explain. Many questions are a frame (polars, pandas,
+        pyarrow), a list of tuples or dictionaries, a path, "-" or an open file; with `errors="return"` a question that
+        cannot be answered has its error in its place, and `progress=True` shows a bar.
         """
+        asks_one = is_one(subject, predicate, object, options)
         options = {"calibration": self.calibration, "times": self.times, **options}
-        if isinstance(subject, str):
+        if asks_one:
             return ask(self.model, self.dataset, subject, predicate, object, time, **options)
         return ask_batch(self.model, self.dataset, subject, **options)
 
     @overload
-    def when(self, subject: str, predicate: str, object: str, *, infer_known: bool = False) -> When: ...
+    def when(self, subject: Name, predicate: Name, object: Name, *, infer_known: bool = False) -> When: ...
+
+    @overload
+    def when(self, subject: Rows, *, infer_known: bool = False, errors: Literal["raise"] = "raise") -> list[When]: ...
 
     @overload
     def when(
-        self, subject: Sequence[Sequence[str] | Mapping[str, str]], *, infer_known: bool = False
-    ) -> list[When]: ...
+        self, subject: Rows, *, infer_known: bool = False, errors: Literal["return"]
+    ) -> list[When | KnowwhenError]: ...
 
-    def when(
-        self, subject: Any, predicate: Any = None, object: Any = None, *, infer_known: bool = False
-    ) -> When | list[When]:
-        """Begin and end of a fact, or of each of a list: as known, or inferred, with ranges and reasons."""
+    def when(self, subject: Any, predicate: Any = None, object: Any = None, **options: Any) -> Any:
+        """Begin and end of a fact, or of each of many: as known, or inferred, with ranges and reasons.
+
+        Many facts come as in `ask`.
+        """
         here = (self.model, self.times, self.dataset)
-        if isinstance(subject, str):
-            return when(*here, subject, predicate, object, infer_known=infer_known)
-        return when_batch(*here, subject, infer_known=infer_known)
+        if is_one(subject, predicate, object, options):
+            return when(*here, subject, predicate, object, **options)
+        return when_batch(*here, subject, **options)
 
     @overload
-    def holds(self, subject: str, predicate: str, object: str, time: object) -> Holds: ...
+    def holds(self, subject: Name, predicate: Name, object: Name, time: Year | str) -> Holds: ...
 
     @overload
-    def holds(self, subject: Sequence[Sequence[Any] | Mapping[str, Any]]) -> list[Holds]: ...
+    def holds(self, subject: Rows, *, errors: Literal["raise"] = "raise") -> list[Holds]: ...
 
-    def holds(self, subject: Any, predicate: Any = None, object: Any = None, time: Any = None) -> Holds | list[Holds]:
-        """The probability that a fact holds at a time, or each of a list: also beyond the last time of the data."""
+    @overload
+    def holds(self, subject: Rows, *, errors: Literal["return"]) -> list[Holds | KnowwhenError]: ...
+
+    def holds(self, subject: Any, predicate: Any = None, object: Any = None, time: Any = None, **options: Any) -> Any:
+        """The probability that a fact holds at a time, or each of many: also beyond the last time of the data.
+
+        Many facts come as in `ask`.
+        """
         here = (self.model, self.times, self.dataset)
-        if isinstance(subject, str):
-            return holds(*here, subject, predicate, object, time)
-        return holds_batch(*here, subject)
+        if is_one(subject, predicate, object, options):
+            return holds(*here, subject, predicate, object, time, **options)
+        return holds_batch(*here, subject, **options)
 
     def as_of(self, subject: str, predicate: str, object: str, date: object, top: int = 10) -> AsOf:
         """The answers to a question with "?" in one place, by the probability that each holds at a date.
