@@ -29,6 +29,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.training --entities 432715 --rank 100 --sampling uniform --negatives 2048
 	$(BIN)/python -m benchmarks.evaluation
 	$(BIN)/python -m benchmarks.query
+	$(BIN)/python -m benchmarks.embedding
 	$(BIN)/python -m benchmarks.serving
 	$(BIN)/python -m benchmarks.distributed --sampling uniform --negatives 2048
 	$(BIN)/python -m benchmarks.wikidata

@@ -18,8 +18,8 @@ NOTE = "<!-- made by `make docs`; edit the code instead -->\n\n"
 
 
 def commands_page() -> str:
-    lines = ["# Commands\n\n", NOTE, "Data on stdout (`--json` on every command), progress on stderr; exit 0 done, "]
-    lines += ["1 our error in one line, 2 usage, 130 interrupted.\n"]
+    lines = ["# Commands\n\n", NOTE, "Data on stdout (`--json` on every command), progress on stderr "]
+    lines += ["(`--quiet` leaves it out); exit 0 done, 1 our error in one line, 2 usage, 130 interrupted.\n"]
     for path, command in commands(typer.main.get_command(app), "knowwhen"):
         lines += [f"\n## {path}\n\n", f"{(command.help or '').replace('Example: ', 'Example: `').strip()}`\n\n"]
         lines += ["| argument or option | default | meaning |\n|---|---|---|\n"]

@@ -150,9 +150,10 @@ def _become(request: dict[str, object], folder: Path) -> None:
 def _command(arguments: list[str], code: str) -> int:
     import traceback
 
-    from knowwhen.cli import main, output
+    from knowwhen import console
+    from knowwhen.cli import main
 
-    output.errors.file = sys.stderr
+    console.errors.file = sys.stderr
     sys.argv = [
         "knowwhen",
         *(a.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape") for a in arguments),

@@ -34,26 +34,43 @@ from typing import Any, ClassVar, Protocol
 class KnowwhenError(Exception):
     """Base of all errors that a user can cause and fix. The message is one line.
 
-    Some errors have attributes with details, which `to_dict` lists.
+    `column` is the part of a question or fact that is wrong (subject, predicate, object or time) and `row` its place in
+    a batch, from 1, or its line in a file; each is None where there is none. Where an error knows more, it has more
+    attributes; `to_dict` lists all of them.
     """
 
     status: ClassVar[int] = 500
+    row: int | None = None
+    column: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Class, message and attributes as JSON types: what `--json` prints."""
-        return {"error": type(self).__name__, "message": str(self), **self.details()}
+        """The class, the text and the attributes, in JSON's types: what `--json` prints."""
+        place = {name: value for name in ("row", "column") if (value := getattr(self, name)) is not None}
+        return {"error": type(self).__name__, "message": str(self), **place, **self.details()}
 
     def details(self) -> dict[str, Any]:
         """The attributes of this error by name."""
         return {}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """So that an error crosses processes, whatever its own class takes to be made."""
+        return _again, (type(self), self.args, vars(self))
+
+
+def _again(kind: type[KnowwhenError], args: tuple[Any, ...], attributes: dict[str, Any]) -> KnowwhenError:
+    error = kind.__new__(kind, *args)
+    vars(error).update(attributes)
+    return error
+
 
 class BadInput(KnowwhenError):
+    """A file or value that cannot be read as facts."""
+
     status = 422
 
 
 class BadDate(BadInput):
-    pass
+    """A text that is not a date."""
 
 
 class BadRow(Protocol):
@@ -77,57 +94,74 @@ class BadFacts(BadInput):
 
 
 class NotFound(KnowwhenError):
+    """Something that is not there: its `name`, and `suggestions` that may have been meant."""
+
     status = 404
+
+    def __init__(self, message: str, suggestions: Sequence[str] = (), *, name: str = "") -> None:
+        super().__init__(message)
+        self.name, self.suggestions = name, tuple(suggestions)
+
+    def details(self) -> dict[str, Any]:
+        return {"name": self.name, "suggestions": list(self.suggestions)}
 
 
 class UnknownName(NotFound):
     """An unknown `name` of a `kind` (entity or predicate), with `suggestions` of similar names."""
 
     def __init__(self, message: str, suggestions: Sequence[str] = (), *, kind: str = "", name: str = "") -> None:
-        super().__init__(message)
-        self.suggestions, self.kind, self.name = tuple(suggestions), kind, name
+        super().__init__(message, suggestions, name=name)
+        self.kind = kind
 
     def details(self) -> dict[str, Any]:
-        return {"kind": self.kind, "name": self.name, "suggestions": list(self.suggestions)}
+        return {"kind": self.kind, **super().details()}
 
 
 class UnknownDataset(NotFound):
-    pass
+    """Neither a known name, a folder nor a file."""
 
 
 class UnknownModel(NotFound):
-    pass
+    """A model that is not registered, or whose code may not be run."""
 
 
 class TimeOutside(NotFound):
-    pass
+    """A time that the timeline does not cover."""
 
 
 class BadRequest(KnowwhenError):
+    """A request that contradicts itself or the data."""
+
     status = 400
 
 
 class RunError(KnowwhenError):
+    """A run folder that cannot be used as asked."""
+
     status = 409
 
 
 class DamagedFile(RunError):
-    pass
+    """A file of a run that cannot be read back."""
 
 
 class DiskError(RunError):
+    """The disk is full, or the folder cannot be written."""
+
     status = 507
 
 
 class Diverged(KnowwhenError):
-    pass
+    """A loss that is no longer a number."""
 
 
 class Interrupted(KnowwhenError):
-    pass
+    """The user stopped a run, and its state is saved."""
 
 
 class NonFiniteScores(KnowwhenError):
+    """A model whose scores are not numbers: its training diverged."""
+
     status = 500
 
 
@@ -145,19 +179,25 @@ class MissingExtra(KnowwhenError):
 
 
 class WorkerDied(KnowwhenError):
-    pass
+    """A process of ours that something else ended."""
 
 
 class LostOthers(WorkerDied):
-    pass
+    """One of several processes, to which the others answer no more."""
 
 
 class DownloadFailed(KnowwhenError):
+    """The network, the server or the checksum said no."""
+
     status = 502
+
+
+def closest(name: str, names: Iterable[str]) -> list[str]:
+    """The name that was probably meant, if one is close."""
+    lowered = {n.casefold(): n for n in names}
+    return [lowered[found] for found in get_close_matches(name.casefold(), lowered, n=1)]
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """'; did you mean 'x'?' for the closest of the names, or nothing when none is close."""
-    lowered = {n.casefold(): n for n in names}
-    close = get_close_matches(name.casefold(), lowered, n=1)
-    return f"; did you mean {lowered[close[0]]!r}?" if close else ""
+    return "".join(f"; did you mean {found!r}?" for found in closest(name, names))

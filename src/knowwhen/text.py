@@ -35,6 +35,11 @@ def table(rows: Sequence[Sequence[str]]) -> list[str]:
     return lines
 
 
+def brief(value: object, about: str) -> str:
+    """The repr of a value in one line: '<Answers (France, has president, ?): 10>'."""
+    return f"<{type(value).__name__} {visible(about)}>"
+
+
 def plural(count: object, noun: str) -> str:
     """'1 row', '2,000 rows', '3 entities'."""
     assert isinstance(count, int)

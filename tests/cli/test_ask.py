@@ -1,5 +1,6 @@
 """`knowwhen ask` and `knowwhen export`, run as a user runs them."""
 
+import gzip
 import json
 
 import numpy as np
@@ -98,6 +99,21 @@ def test_a_file_of_questions_is_answered_but_for_its_bad_rows(knowwhen, run, tmp
     assert batch["probability"].to_list() == pytest.approx([row.probability for row in alone], rel=1e-4)
 
 
+def test_questions_are_read_as_facts_are(forks, knowwhen, run, tmp_path):
+    """Semicolons, Windows' encoding of text, a packed file and standard input; a line that is no row is a bad row."""
+    lines = QUESTIONS.splitlines()
+    text = "\n".join([*lines[:3], "France;no more columns", *lines[3:]]).replace(",", ";")
+    (tmp_path / "q.csv.gz").write_bytes(gzip.compress(text.encode("utf-16")))
+    (tmp_path / "q.csv").write_text(text, encoding="utf-8")
+    done = knowwhen("ask", run, "--batch", tmp_path / "q.csv.gz", "--out", tmp_path / "a.csv", "--json")
+    assert json.loads(done.stdout) == {"questions": 7, "answered": 4, "bad": 3, "out": str(tmp_path / "a.csv")}
+    assert f"{tmp_path / 'q.csv.gz'}:4: found 2 columns in 'France;no more columns', expected 4" in done.stderr
+    piped = forks.run("ask", run, "--batch", "-", "--out", tmp_path / "b.csv", stdin=str(tmp_path / "q.csv"))
+    assert piped.code == 0 and "standard input:4: found 2 columns" in piped.err
+    answers = [pl.read_csv(tmp_path / name) for name in ("a.csv", "b.csv")]
+    assert answers[0].equals(answers[1]) and answers[0]["row"].unique().sort().to_list() == [*range(2, 9)]
+
+
 def test_why_lists_what_a_score_is_made_of(knowwhen, with_evidence):
     question = ("ask", with_evidence, "United States", "has president", "?", "2012", "--top", "2", "--why")
     lines = knowwhen(*question).stdout.splitlines()
@@ -149,7 +165,9 @@ def test_export_writes_embeddings_and_answers(knowwhen, run, tmp_path):
     assert pl.read_parquet(tmp_path / "e.parquet")["key"].to_list() == kw.load("leaders").entities.keys.to_list()
     knowwhen("export", run, "--of", "timestamps", "--out", tmp_path / "t.npz")
     assert np.load(tmp_path / "t.npz")["embedding"].shape == (81, 16)
-    done = knowwhen("export", run, "--what", "answers", "--of", "valid", "--top", "2", "--out", tmp_path / "a.parquet")
+    done = knowwhen(
+        "export", run, "--what", "answers", "--split", "valid", "--top", "2", "--out", tmp_path / "a.parquet"
+    )
     assert done.returncode == 0, done.stderr
     answers = pl.read_parquet(tmp_path / "a.parquet")
     valid = kw.load("leaders").named(kw.load("leaders").valid)
@@ -178,8 +196,8 @@ def test_calibration_is_part_of_an_evaluation(knowwhen, run):
             ["--batch", "q.csv", "--out", "a.csv", "--why"],
             "knowwhen: --why writes lists of facts, which need --out with .jsonl, not 'a.csv'",
         ),
-        (["--batch", "q.txt", "--out", "a.csv"], "knowwhen: cannot read 'q.txt'; expected a name that ends in .csv"),
-        (["--batch", "q.csv", "--out", "a.csv"], "knowwhen: cannot read q.csv: "),
+        (["--batch", ".", "--out", "a.csv"], "knowwhen: cannot read .: it is a folder; expected a file"),
+        (["--batch", "q.csv", "--out", "a.csv"], "knowwhen: cannot read q.csv: it does not exist; expected a file"),
     ],
 )
 def test_mistakes_are_one_line(knowwhen, run, tmp_path, arguments, message):
@@ -192,14 +210,11 @@ def test_mistakes_are_one_line(knowwhen, run, tmp_path, arguments, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "knowwhen: name a file to write: --out entities.parquet"),
+        ([], "knowwhen: name a file to write: --out embeddings.parquet"),
         (["--what", "weights", "--out", "x.npz"], "knowwhen: --what is 'weights'; expected embeddings, answers"),
         (["--of", "days", "--out", "x.npz"], "knowwhen: no embeddings of 'days'; expected entities, predicates"),
-        (
-            ["--what", "answers", "--of", "dev", "--out", "x.csv"],
-            "knowwhen: unknown split 'dev'; expected train, valid",
-        ),
-        (["--what", "answers", "--of", "test", "--out", "x.npz"], "knowwhen: cannot write 'x.npz'; expected a name"),
+        (["--what", "answers", "--split", "dev", "--out", "x.csv"], "knowwhen: no split 'dev'; there are train, valid"),
+        (["--what", "answers", "--out", "x.npz"], "knowwhen: cannot tell the format of answers from 'x.npz'"),
     ],
 )
 def test_mistakes_in_an_export_are_one_line(knowwhen, run, tmp_path, arguments, message):

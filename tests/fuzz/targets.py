@@ -24,11 +24,9 @@ import zstandard
 
 import knowwhen as kw
 from knowwhen.cli.ask import read_candidates
-from knowwhen.cli.batch import _answer, read_table
 from knowwhen.facts.dates import parse_period
 from knowwhen.facts.diagnosis import Diagnosis
 from knowwhen.facts.exporting import export_bytes
-from knowwhen.query.ask import question_rows
 from knowwhen.reproduction import results
 from knowwhen.training.beginning import check_fits
 from knowwhen.training.config import parse_override, read_config
@@ -251,8 +249,7 @@ def question_file(seeds: Path, here: Path, rng: random.Random) -> None:
     path = here / f"q{ending}"
     {".csv": frame.write_csv, ".jsonl": frame.write_ndjson, ".parquet": frame.write_parquet}[ending](path)
     path.write_bytes(damaged(path.read_bytes(), rng))
-    rows = [tuple(None if part is None else str(part) for part in row) for row in question_rows(read_table(path))]
-    list(_answer(_model(seeds), rows, None, {"top": 2}))
+    _model(seeds).ask(path, errors="return", top=2)
 
 
 def recipe(seeds: Path, here: Path, rng: random.Random) -> None:

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from knowwhen.cli.opening import AllowCode, Device, NoVerify, Run, open_run
-from knowwhen.cli.output import Json, say, say_notes, show
+from knowwhen.cli.output import Json, Quiet, say_notes, show
 from knowwhen.cli.reading import reading as with_reading
+from knowwhen.console import say
 
 
 def add_facts(
@@ -20,6 +21,7 @@ def add_facts(
     device: Device = None,
     allow_code: AllowCode = False,
     no_verify: NoVerify = False,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Add facts to a trained model without training. They count as known, and as evidence for other answers.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from knowwhen.cli.opening import AllowCode, Device, KnownBy, NoVerify, Run, open_run
-from knowwhen.cli.output import Json
+from knowwhen.cli.output import Json, Quiet
 from knowwhen.cli.workers import Workers, together
 from knowwhen.errors import BadInput, BadRequest
 
@@ -61,10 +61,9 @@ def ask(
         bool, typer.Option("--why", help="Explain each answer: the parts of its score and the facts behind them.")
     ] = False,
     batch: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            "--batch",
-            help="A file of questions (.csv, .jsonl or .parquet) with the columns subject, predicate, object, time.",
+            "--batch", help="A table of questions with subject, predicate, object and time: a file, or - (stdin)."
         ),
     ] = None,
     out: Annotated[
@@ -79,6 +78,7 @@ def ask(
     allow_code: AllowCode = False,
     no_verify: NoVerify = False,
     workers: Workers = None,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Answer a question with ? in one place, or a file of questions. _ works like ? and needs no quotes.
@@ -100,7 +100,7 @@ def ask(
         print(json.dumps(found.to_dict(), ensure_ascii=False) if as_json else found)
         return
     if batch is not None:
-        from knowwhen.cli.batch import Target, answer_file
+        from knowwhen.cli.batch import Target, answer_file, check_files
 
         if plot is not None:
             raise BadRequest("--plot draws the answers to one question, not to --batch")
@@ -110,6 +110,7 @@ def ask(
             raise BadRequest(f"--why writes lists of facts, which need --out with .jsonl, not {out.name!r}")
         if workers not in (None, 1):
             raise BadRequest("--batch runs in one process; leave --workers out")
+        check_files(batch, out)
         target = Target(out, for_spreadsheets)
         answer_file(open_run(run, device, allow_code, no_verify, known_by), batch, target, names, options, as_json)
         return

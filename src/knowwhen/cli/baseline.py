@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from knowwhen.cli.evaluate import Directions, Filter, Sample, Seed, Split, Ties, Times, parse_times
-from knowwhen.cli.output import Json
-from knowwhen.cli.progress import count_progress
+from knowwhen.cli.output import Json, Quiet
+from knowwhen.console import count_bars
 
 
 def baseline(
@@ -29,6 +29,7 @@ def baseline(
     times: Times = "sample",
     seed: Seed = 0,
     sample: Sample = None,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Evaluate a counting baseline: it counts training facts of the same pair near that time, with tuned weights.
@@ -42,7 +43,7 @@ def baseline(
     protocol = Protocol(filter, ties, directions, parse_times(times), seed)  # type: ignore[arg-type]
     dataset = load(data)
     dataset.facts(split)  # a name that is none is said before the work
-    with count_progress() as bars:
+    with count_bars() as bars:
         task = bars.add_task("tuning on validation", total=None)
         counts = PairCounts.tune(dataset, window, seed)
         bars.update(task, description="queries")

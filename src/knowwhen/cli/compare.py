@@ -11,7 +11,7 @@ import typer
 from knowwhen.cli.evaluate import Directions, Filter, Sample, Seed, Split, Ties, Times, parse_times
 from knowwhen.cli.opening import AllowCode, Device, NoVerify, open_run
 from knowwhen.cli.output import Json
-from knowwhen.cli.progress import count_progress
+from knowwhen.console import count_bars
 from knowwhen.errors import BadRequest
 
 
@@ -50,7 +50,7 @@ def compare(
 
     protocol = Protocol(filter, ties, directions, parse_times(times), seed)  # type: ignore[arg-type]
     opened = [open_run(run, device, allow_code, no_verify) for run in runs]
-    with count_progress() as bars:
+    with count_bars() as bars:
         task = bars.add_task("queries", total=None)
         found = compare_models(
             *opened,

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.progress import TaskID
 
-from knowwhen.cli.output import Json, download_progress, say_notes, show
+from knowwhen.cli.output import Json, Quiet, download_progress, say_notes, show
 from knowwhen.cli.reading import reading as with_reading
 from knowwhen.facts.catalog import REMOTE, available, check_public, download, load
 from knowwhen.facts.dataset import Dataset, NoFacts
@@ -57,6 +57,7 @@ def list_datasets(as_json: Json = False) -> None:
 @app.command()
 def get(
     name: Annotated[str, typer.Argument(help="The name of a public dataset; `data list` shows them.")],
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Download a public dataset into the cache, or resume a download that broke off.
@@ -78,7 +79,7 @@ def get(
 
 @app.command()
 @on_dataset
-def info(dataset: Dataset, as_json: Json = False) -> None:
+def info(dataset: Dataset, quiet: Quiet = False, as_json: Json = False) -> None:
     """Show the size, kinds of facts and time span of a dataset.
 
     Example: knowwhen data info leaders
@@ -111,6 +112,7 @@ def check(source: Source, reading: dict[str, Any], as_json: Json = False) -> Non
 def import_(
     dataset: Dataset,
     out: Annotated[Path, typer.Option("--out", help="The folder to write; must be new or empty.")],
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Convert a source to a dataset folder: check the facts, split them, and save them as Parquet.

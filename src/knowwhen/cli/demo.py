@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from knowwhen.cli.output import Json
+from knowwhen.cli.output import Json, Quiet
 from knowwhen.cli.serve import DEFAULT_PORT, need_extra, serve
-from knowwhen.cli.train import TrainingBar
+from knowwhen.training.bar import TrainingBar
 
 if TYPE_CHECKING:
     from knowwhen.facts.dataset import Dataset
@@ -38,6 +38,7 @@ def demo(
     port: Annotated[
         int, typer.Option("--port", min=0, max=65535, help="The port for --serve; 0 picks a free one.")
     ] = DEFAULT_PORT,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Train on bundled facts about heads of state, evaluate, answer six questions and draw a figure, in a minute.

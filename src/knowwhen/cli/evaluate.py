@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from knowwhen.cli.opening import AllowCode, Device, NoVerify, Run, open_run
-from knowwhen.cli.output import Json, say
-from knowwhen.cli.progress import count_progress
+from knowwhen.cli.output import Json, Quiet
 from knowwhen.cli.workers import Workers, together
+from knowwhen.console import say
 from knowwhen.errors import BadRequest
 
 Split = Annotated[str, typer.Option("--split", help="train, valid or test.")]
@@ -63,6 +63,7 @@ def evaluate(
     allow_code: AllowCode = False,
     no_verify: NoVerify = False,
     workers: Workers = None,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Measure MRR and Hits@k of a model on a split, and state the protocol.
@@ -82,17 +83,9 @@ def evaluate(
         scores = queries * trained.model.sizes.entities
         if scores > LARGE and prints:
             say(f"{queries:,} queries make {scores:.1e} scores; --sample 10000 measures as many facts")
-        with count_progress(shown=prints) as bars:
-            task = bars.add_task("queries", total=None)
-            metrics = trained.evaluate(
-                split,
-                sample=sample,
-                protocol=protocol,
-                with_added=with_added,
-                progress=lambda done, total: bars.update(task, completed=done, total=total),
-            )
-            timed = trained.evaluate_times(split, sample=sample, seed=seed) if time_questions else None
-            believed = trained.evaluate_calibration(split, sample=sample, seed=seed) if calibration else None
+        metrics = trained.evaluate(split, sample=sample, protocol=protocol, with_added=with_added, progress=prints)
+        timed = trained.evaluate_times(split, sample=sample, seed=seed, progress=prints) if time_questions else None
+        believed = trained.evaluate_calibration(split, sample=sample, seed=seed) if calibration else None
     if not prints:
         return
     if as_json:

@@ -31,7 +31,7 @@ def fill(
     from knowwhen.cli.batch import Target
 
     target = Target(out, for_spreadsheets)  # before the work
-    target.check_ending()
+    target.check_kind()
     facts = open_run(run, device, allow_code, no_verify).fill(min_probability=min_probability)
     target.write(facts)
     filled = {f"inferred_{name}s": len(facts) - facts[f"inferred_{name}"].null_count() for name in ("begin", "end")}

@@ -120,9 +120,9 @@ def run(arguments: list[str]) -> int | str | None:
         return _say(who + str(error), 130 if isinstance(error, Interrupted) else 1, error.to_dict())
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        return _say(f"{named()}cannot read or write {where}{error.strerror or error}", 1)
+        return _say(f"{named()}cannot read or write {where}{error.strerror or error}", 1, {"error": "OSError"})
     except MemoryError:
-        return _say(f"{named()}not enough memory", 1)
+        return _say(f"{named()}not enough memory", 1, {"error": "MemoryError"})
     except BaseException as error:  # polars' panics are no Exceptions
         return _say(named() + _our_fault(arguments, error), 1)
     return 0

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 import typer
 
 from knowwhen.cli.opening import AllowCode, Device, NoVerify
-from knowwhen.cli.output import say
 from knowwhen.cli.serve import Changes, KeyFile, find_runs, open_runs, read_key
+from knowwhen.console import say
 from knowwhen.errors import MissingExtra
 
 

@@ -6,8 +6,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from knowwhen.cli.output import say
 from knowwhen.cli.train import RESTARTS, about
+from knowwhen.console import say
 from knowwhen.distributed.on_ray import run_on_ray
 from knowwhen.errors import BadRequest, RunError
 from knowwhen.trained import train

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from typing import Annotated, Protocol
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
+from knowwhen.console import errors
+from knowwhen.console import say as say  # for the other commands
 from knowwhen.text import visible, visible_lines
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+
+
+def _hush(quiet: bool) -> bool:
+    errors.quiet = quiet
+    return quiet
+
+
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", callback=_hush, help="Print no progress and no notes; errors are still printed."),
+]
 
 
 class Noted(Protocol):
@@ -22,12 +35,9 @@ class Noted(Protocol):
     def notes(self) -> list[str]: ...
 
 
-errors = Console(stderr=True, highlight=False, markup=False, emoji=False)
-
-
-def say(text: str) -> None:
-    """A line on stderr, whatever names are in it."""
-    errors.print(visible_lines(text), soft_wrap=True)
+def complain(text: str) -> None:
+    """An error on stderr that does not end the work; --quiet leaves it."""
+    print(visible_lines(text), file=sys.stderr)
 
 
 def say_notes(dataset: Noted) -> None:
@@ -59,4 +69,4 @@ def as_text(value: object) -> str:
 def download_progress() -> Progress:
     """A bar per file with bytes and time left, on stderr."""
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=errors)
+    return Progress(*columns, console=errors, disable=errors.quiet)

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from knowwhen.cli.output import Json, say
-from knowwhen.cli.train import clock
+from knowwhen.cli.output import Json, Quiet
+from knowwhen.console import say
 from knowwhen.errors import BadRequest
 from knowwhen.files import check_target
 from knowwhen.text import plural
+from knowwhen.training.bar import clock
 
 if TYPE_CHECKING:
     from knowwhen.reproduction.experiments import Experiment
@@ -86,6 +87,7 @@ def reproduce(
         Path | None, typer.Option("--out", help="Also write all results and figures to this Markdown page.")
     ] = None,
     only_report: Annotated[bool, typer.Option("--only-report", help="Report stored results without training.")] = False,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Train the models of a table and print our numbers next to the paper's; resumes where it stopped.
@@ -185,8 +187,8 @@ def _every(
 
 def _work(plan: Plan, runs: Path, store: Path, seconds: float | None) -> None:
     """Measures what a plan lacks, and says what came of it."""
-    from knowwhen.cli.train import TrainingBar
     from knowwhen.reproduction.working import work
+    from knowwhen.training.bar import TrainingBar
 
     outcome = work(plan, runs, store, _tell, TrainingBar, seconds)
     for error in outcome.without_data.values():

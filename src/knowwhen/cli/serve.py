@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from knowwhen.cli.opening import AllowCode, Device, NoVerify, open_run
-from knowwhen.cli.output import Json, say
+from knowwhen.cli.output import Json
+from knowwhen.console import say
 from knowwhen.errors import BadInput, BadRequest, MissingExtra
 
 if TYPE_CHECKING:

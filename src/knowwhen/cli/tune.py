@@ -17,11 +17,12 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from knowwhen.cli.opening import AllowCode
-from knowwhen.cli.output import Json, errors, say
+from knowwhen.cli.output import Json
 from knowwhen.cli.reading import reading as with_reading
-from knowwhen.cli.train import clock
+from knowwhen.console import errors, say
 from knowwhen.distributed.started import cores
 from knowwhen.errors import BadRequest
+from knowwhen.training.bar import clock
 
 if TYPE_CHECKING:
     from knowwhen.training.loop import Record

@@ -10,9 +10,10 @@ import typer
 from rich.progress import Progress, TaskID
 from typer.core import TyperGroup
 
-from knowwhen.cli.output import Json, download_progress, errors, say, show
+from knowwhen.cli.output import Json, Quiet, download_progress, show
 from knowwhen.cli.reading import parse_fractions
 from knowwhen.cli.workers import Address, EngineOption, parse_engine
+from knowwhen.console import say, shows_bars
 from knowwhen.errors import BadRequest
 from knowwhen.text import visible
 
@@ -79,6 +80,7 @@ def make(
     ] = 64,
     engine: EngineOption = "processes",
     address: Address = None,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Make a dataset folder from a dump. After Ctrl-C or a kill, run the same command to continue.
@@ -124,6 +126,7 @@ def merge(
     granularity: GranularityOption = "year",
     split: Split = None,
     seed: Seed = 0,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Merge the parts of a dump into a dataset folder, identical to that of a single machine.
@@ -211,7 +214,7 @@ class DumpProgress:
             self._bar.stop()
 
     def bytes(self, done: int, total: int | None) -> None:
-        if errors.is_terminal:
+        if shows_bars():
             if self._bar is None:
                 self._bar = download_progress()
                 self._task = self._bar.add_task(visible(self._name), total=total)

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from knowwhen.cli.output import say
+from knowwhen.console import say
 from knowwhen.distributed.started import world_size
 from knowwhen.errors import BadRequest
 

@@ -26,6 +26,7 @@ from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.table import OPEN, Facts, Ints
 from knowwhen.files import write_whole
 from knowwhen.models import TemporalModel
+from knowwhen.text import brief, plural
 
 BEGINS, SPANS = 32, 256  # the most probable begins for which ends are scored; the most probable spans of these
 FEW_BEGINS = 8  # enough where only the curve along time is wanted
@@ -58,6 +59,9 @@ class TimeHead:
     judge: Judge | None = None  # None: too few facts of valid to learn whether facts hold
     counted: Counted | None = None
     survival: Survival | None = None
+
+    def __repr__(self) -> str:
+        return brief(self, f"on {plural(len(self.known), 'fact')}{', with a judge' if self.judge else ''}")
 
     def recall(self, dataset: Dataset) -> TimeHead:
         """The head with the facts to draw on: those of train, and those added since."""

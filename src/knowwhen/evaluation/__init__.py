@@ -1,7 +1,7 @@
 """Metrics anyone can trust: facts to ranks, ranks to numbers, and times predicted, each with its protocol."""
 
 from knowwhen.evaluation.calibration import Calibration, calibrate
-from knowwhen.evaluation.evaluate import evaluate, evaluate_times
+from knowwhen.evaluation.evaluate import evaluate, evaluate_times, ranks_of
 from knowwhen.evaluation.metrics import Metrics, RankScores, summarise
 from knowwhen.evaluation.pair_counts import PairCounts
 from knowwhen.evaluation.protocol import Protocol
@@ -29,6 +29,7 @@ __all__ = [
     "evaluate_times",
     "rank_objects",
     "rank_report",
+    "ranks_of",
     "summarise",
     "time_report",
 ]

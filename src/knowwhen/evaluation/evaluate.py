@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import polars as pl
 import torch
 
+from knowwhen.console import Progress, counted
 from knowwhen.errors import BadRequest
 from knowwhen.evaluation.baselines import TimeCurves, TimeScorer, median_span, nearest_known
 from knowwhen.evaluation.metrics import Metrics, kinds_of, summarise
 from knowwhen.evaluation.protocol import Protocol
 from knowwhen.evaluation.questions import ask, check_finite, sample_facts
-from knowwhen.evaluation.ranking import ObjectScorer, Progress, Ranks, rank_objects
+from knowwhen.evaluation.rank_table import rank_table
+from knowwhen.evaluation.ranking import Ranks, rank_objects
+from knowwhen.evaluation.scorers import Evaluated, ObjectScorer, scorer_of
 from knowwhen.evaluation.support import supports
 from knowwhen.evaluation.times import TimeMetrics, TimeScores, TimeTask, is_closed
 from knowwhen.facts.dataset import Dataset
@@ -23,17 +27,38 @@ THRESHOLD_FACTS = 20_000  # enough for a mean by predicate, where train stands i
 
 
 def evaluate(
-    model: ObjectScorer,
-    dataset: Dataset,
+    model: Evaluated,
+    dataset: Dataset | None = None,
     split: str = "test",
     protocol: Protocol | None = None,
     *,
     sample: int | None = None,
-    progress: Progress | None = None,
+    progress: bool | Progress | None = None,
 ) -> Metrics:
-    """The ranking metrics of a split, or of `sample` facts drawn from it with the protocol's seed."""
-    ranks = rank_split(model, dataset, split, protocol or Protocol(), sample=sample, progress=progress)
+    """The ranking metrics of a split, or of `sample` facts drawn from it with the protocol's seed.
+
+    The model is a trained one, which brings its data, a model, or any object with `score(s, p, o, t)`: then every
+    entity is scored in the place that is asked for. `progress=True` shows a bar on stderr; a function is called with
+    what is done and what there is.
+    """
+    scorer, dataset = scorer_of(model, dataset)
+    ranks = rank_split(scorer, dataset, split, protocol or Protocol(), sample=sample, progress=progress)
     return summarise(ranks, dataset.predicates.keys.to_list(), support_of(ranks, dataset, split))
+
+
+def ranks_of(
+    model: Evaluated,
+    dataset: Dataset | None = None,
+    split: str = "test",
+    protocol: Protocol | None = None,
+    *,
+    sample: int | None = None,
+    progress: bool | Progress | None = None,
+) -> pl.DataFrame:
+    """The rank of each fact of a split in each direction, a row each: what `evaluate` takes its means of."""
+    scorer, dataset = scorer_of(model, dataset)
+    ranks = rank_split(scorer, dataset, split, protocol or Protocol(), sample=sample, progress=progress)
+    return rank_table(ranks, dataset, support_of(ranks, dataset, split))
 
 
 def rank_split(
@@ -43,12 +68,14 @@ def rank_split(
     protocol: Protocol,
     *,
     sample: int | None = None,
-    progress: Progress | None = None,
+    progress: bool | Progress | None = None,
 ) -> Ranks:
     """The ranks of a split's facts, or of some of them."""
     questions = ask(sample_facts(dataset, split, sample, protocol.seed), model.sizes, protocol)
-    known = dataset.known_to(split)
-    return rank_objects(model, questions, known, protocol, seen=seen_entities(dataset), progress=progress)
+    with counted(progress, "queries") as told:
+        return rank_objects(
+            model, questions, dataset.known_to(split), protocol, seen=seen_entities(dataset), progress=told
+        )
 
 
 def support_of(ranks: Ranks, dataset: Dataset, split: str) -> dict[str, Bools]:
@@ -63,7 +90,7 @@ def evaluate_times(
     *,
     sample: int | None = None,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: bool | Progress | None = None,
     head: Callable[[TimeTask], TimeScores] | None = None,
 ) -> TimeMetrics:
     """How well time questions about a split, or `sample` facts of it, are answered, beside two trivial baselines.
@@ -82,10 +109,11 @@ def evaluate_times(
         "nearest_known": nearest_known(dataset.train, timeline),
     }
     measured = {}
-    for name, scorer in scorers.items():
-        measured[name] = task.measure(scorer)
-        if progress:
-            progress(len(measured), len(scorers))
+    with counted(progress, "time questions") as told:
+        for name, scorer in scorers.items():
+            measured[name] = task.measure(scorer)
+            if told:
+                told(len(measured), len(scorers))
     if head is not None:
         measured = {
             "model": head(task),

@@ -7,12 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from knowwhen.errors import BadRequest
 from knowwhen.evaluation.protocol import Protocol
 from knowwhen.evaluation.questions import Floats
 from knowwhen.evaluation.ranking import Ranks
 from knowwhen.facts.table import Bools, Facts
+from knowwhen.tabular import Tabular
+from knowwhen.text import brief, plural
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class RankScores:
 
 
 @dataclass(frozen=True)
-class Metrics(RankScores):
+class Metrics(RankScores, Tabular):
     """The means over all queries, how they were measured, and the same for groups; groups of one kind partition them.
 
     Kinds: `direction` (objects, subjects), `entities` (seen, unseen in training), `kind` (event, interval, half_open,
@@ -50,6 +53,10 @@ class Metrics(RankScores):
     mrr_optimistic: float
     protocol: Protocol
     groups: Mapping[str, Mapping[str, RankScores]] = field(repr=False)
+
+    def __repr__(self) -> str:
+        hits = ", ".join(f"Hits@{k} {getattr(self, f'hits_at_{k}'):.4f}" for k in (1, 3, 10))
+        return brief(self, f"MRR {self.mrr:.4f}, {hits}, {plural(self.count, 'query')}")
 
     @property
     def t_mrr(self) -> float | None:
@@ -64,6 +71,12 @@ class Metrics(RankScores):
     def describe(self) -> str:
         """The protocol and the number of queries, in one line."""
         return self.protocol.describe(self.count)
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row for all queries, then one for each group, under its `kind`."""
+        groups = [(kind, name, one) for kind, some in self.groups.items() for name, one in some.items()]
+        rows = [("all", "all", self), *groups]
+        return pl.DataFrame([{"kind": kind, "group": name, **RankScores.to_dict(one)} for kind, name, one in rows])
 
     def to_dict(self) -> dict[str, Any]:
         """All of it in JSON's types."""

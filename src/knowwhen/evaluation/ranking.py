@@ -14,8 +14,7 @@ Naive equivalent for one query: `rivals = [score[e] for e in entities if e is no
 from __future__ import annotations
 
 import math
-import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,35 +22,22 @@ import torch
 from torch import Tensor
 
 from knowwhen import chunks
+from knowwhen.console import Progress
 from knowwhen.distributed import collectives
 from knowwhen.distributed.shard import Shard
 from knowwhen.evaluation.protocol import Protocol, Ties
 from knowwhen.evaluation.questions import Floats, Questions, check_finite
+from knowwhen.evaluation.scorers import ObjectScorer
 from knowwhen.facts.index.known import KnownFacts
 from knowwhen.facts.table import Bools, Facts, Ints
-from knowwhen.models import Sizes, TemporalModel
+from knowwhen.models import TemporalModel
 from knowwhen.models.scores import Scores
 from knowwhen.models.splitting import Split
-
-Progress = Callable[[int, int], None]
-"""Called with what is done and what there is."""
 
 BATCH = 256  # queries at once, fewer where SCORE_BYTES says so
 SCORE_BYTES = 192 << 20  # the scores of a batch, whatever the number of entities
 TILE_BYTES = 12 << 20  # scores that are compared at once: in L3, with as many bytes for the outcome
 TIES: dict[Ties, float] = {"half": 0.5, "pessimistic": 1.0, "optimistic": 0.0}
-
-
-class ObjectScorer(typing.Protocol):
-    """All that ranking needs: a model, or anything else that scores every entity as an answer."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def sizes(self) -> Sizes: ...
-
-    def objects(self, s: Tensor, p: Tensor, t: Tensor) -> Scores: ...  # (b, E), finite
 
 
 @dataclass(frozen=True, eq=False)

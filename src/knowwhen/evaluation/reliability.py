@@ -21,7 +21,7 @@ from knowwhen.evaluation.calibration import (
 from knowwhen.evaluation.questions import SLOTS, Slot
 from knowwhen.facts.dataset import Dataset
 from knowwhen.models import TemporalModel
-from knowwhen.text import table
+from knowwhen.text import brief, table
 
 
 def measure(questions: ScoredQuestions, temperature: float) -> tuple[Reliability, float]:
@@ -55,6 +55,10 @@ class CalibrationReport(Drawable):
     split: str
     calibrated: bool
     slots: Mapping[Slot, SlotReport]
+
+    def __repr__(self) -> str:
+        found = ", ".join(f"{slot} {one.after.expected_calibration_error:.4f}" for slot, one in self.slots.items())
+        return brief(self, f"on {self.split}: ECE {found}")
 
     def to_dict(self) -> dict[str, Any]:
         """All of it in JSON's types."""

@@ -19,6 +19,7 @@ from knowwhen.facts.index.known import KnownFacts
 from knowwhen.facts.table import Bools, Facts, Ints
 from knowwhen.facts.timeline import Timeline
 from knowwhen.models import Sizes
+from knowwhen.text import brief
 
 BATCH_SCORES = 2_000_000  # timestamps times facts that are looked at together
 BEST_OF = (1, 5, 10)
@@ -109,6 +110,10 @@ class TimeMetrics(Drawable):
     unit: Granularity
     thresholds: str  # the split that the interval thresholds come from
     holds: HoldsScores | None = None  # where a judge was learned
+
+    def __repr__(self) -> str:
+        facts = ", ".join(f"{count:,} {kind}" for kind, count in self.counts.items() if count)
+        return brief(self, f"of {facts} facts beside {', '.join(self.baselines)}")
 
     def describe(self) -> str:
         """How the numbers were measured, in one line."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from knowwhen.checksums import file_sum
-from knowwhen.errors import BadRequest, DownloadFailed, UnknownDataset, did_you_mean
+from knowwhen.errors import BadRequest, DownloadFailed, UnknownDataset, closest, did_you_mean
 from knowwhen.facts.dataset import Dataset, NoFacts
 from knowwhen.facts.dates import Granularity
 from knowwhen.facts.formats import read_anything
@@ -148,10 +148,14 @@ def find(source: str | Path) -> Path:
         if path.exists():
             return path
     if name in REMOTE:
-        raise UnknownDataset(f"dataset {name!r} is not on this machine; download it with `knowwhen data get {name}`")
+        raise UnknownDataset(
+            f"dataset {name!r} is not on this machine; download it with `knowwhen data get {name}`", name=name
+        )
     known = sorted({*available(), *REMOTE})
     raise UnknownDataset(
-        f"no dataset, folder or file {name!r}{did_you_mean(name, known)} (datasets: {', '.join(known)})"
+        f"no dataset, folder or file {name!r}{did_you_mean(name, known)} (datasets: {', '.join(known)})",
+        closest(name, known),
+        name=name,
     )
 
 
@@ -170,7 +174,9 @@ def check_public(name: str, remotes: dict[str, Remote] = REMOTE) -> None:
     """An error unless the dataset has a public address."""
     if name not in remotes:
         raise UnknownDataset(
-            f"{name!r} cannot be downloaded; expected {', '.join(remotes)}{did_you_mean(name, remotes)}"
+            f"{name!r} cannot be downloaded; expected {', '.join(remotes)}{did_you_mean(name, remotes)}",
+            closest(name, remotes),
+            name=name,
         )
 
 

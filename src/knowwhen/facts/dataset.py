@@ -26,6 +26,7 @@ from knowwhen.facts.table import OPEN, Facts
 from knowwhen.facts.timeline import Timeline, filled
 from knowwhen.facts.vocabulary import Vocabulary
 from knowwhen.files import UNCHANGED, whole_folder, writing
+from knowwhen.text import brief, plural
 
 Ints = NDArray[np.int64]
 
@@ -177,8 +178,8 @@ class Dataset:
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{len(part):,} {split}" for split, part in self.splits.items() if len(part))
-        names = f"{len(self.entities):,} entities, {len(self.predicates):,} predicates"
-        return f"<Dataset {self.name!r}: {sizes} facts, {names}, {self.timeline.span()}>"
+        names = f"{plural(len(self.entities), 'entity')}, {plural(len(self.predicates), 'predicate')}"
+        return brief(self, f"{self.name!r}: {sizes} facts, {names}, {self.timeline.span()}")
 
     @property
     def notes(self) -> list[str]:

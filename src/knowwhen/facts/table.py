@@ -8,6 +8,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from knowwhen.text import brief
+
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
@@ -43,6 +45,12 @@ class Facts:
     @classmethod
     def concatenate(cls, *parts: Facts) -> Facts:
         return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
+
+    def __repr__(self) -> str:
+        kinds = {"event": self.is_event, "interval": self.is_interval}
+        kinds |= {"half-open": self.is_half_open, "static": self.is_static}
+        found = ", ".join(f"{int(rows.sum()):,} {kind}" for kind, rows in kinds.items() if rows.any())
+        return brief(self, f"{len(self):,}{': ' if found else ''}{found}")
 
     def __len__(self) -> int:
         return len(self.subject)

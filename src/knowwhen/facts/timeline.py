@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from knowwhen.errors import TimeOutside
 from knowwhen.facts.dates import Granularity, Period, civil, parse_period
 from knowwhen.facts.table import Bools, Facts
+from knowwhen.text import brief, plural
 
 Ints = NDArray[np.int64]
 
@@ -49,6 +50,9 @@ class Timeline:
     def __post_init__(self) -> None:
         assert (np.diff(self.positions) > 0).all(), "positions increase"
         self.positions.setflags(write=False)
+
+    def __repr__(self) -> str:
+        return brief(self, f"{self.span()}, {plural(len(self), 'timestamp')}")
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -101,7 +105,8 @@ class Timeline:
         if covered:
             return Moment(covered, first, last)
         if not covered.start:
-            raise TimeOutside(f"{text!r} is before the first date in the data ({self.span()})")
+            message = f"{text!r} is before the first date in the data ({self.span()})"
+            raise TimeOutside(message, name=text)
         ids = range(covered.start - 1, covered.start)
         return Moment(ids, first, last, self.label(ids[0]), beyond=covered.start == len(self))
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from knowwhen.errors import UnknownName
 from knowwhen.facts.index.names import Lookup
+from knowwhen.text import brief, plural
 
 Ints = NDArray[np.int64]
 
@@ -46,6 +47,9 @@ class Vocabulary:
             labels = keys.to_frame().join(first, on="key", how="left", maintain_order="left")
         stops = np.cumsum([len(column) for column in columns])[:-1]
         return cls(kind, keys, None if labels is None else labels["label"]), np.split(ids, stops)
+
+    def __repr__(self) -> str:
+        return brief(self, f"of {plural(len(self), self.kind)}")
 
     def __len__(self) -> int:
         return len(self.keys)

@@ -9,7 +9,7 @@ from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from knowwhen.errors import BadRequest, UnknownModel, did_you_mean
+from knowwhen.errors import BadRequest, UnknownModel, closest, did_you_mean
 
 ENTRY_POINTS = "knowwhen.models"
 Registered = TypeVar("Registered", bound=type[Any])
@@ -69,7 +69,8 @@ def model_named(name: str, *, allow_import: bool = False) -> type[Any]:
     if found is not None:
         return found
     if ":" not in name:
-        raise UnknownModel(f"no model {name!r}; expected {', '.join(_models)}{did_you_mean(name, _models)}")
+        message = f"no model {name!r}; expected {', '.join(_models)}{did_you_mean(name, _models)}"
+        raise UnknownModel(message, closest(name, _models), name=name)
     for model in _models.values():
         if origin(model) == name:
             return model

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from html import escape
 from itertools import zip_longest
 from typing import Any
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from knowwhen.drawable import Drawable
 from knowwhen.evaluation.questions import Floats, Slot
 from knowwhen.query.explain import Explanation, FactShare, NamedFact
-from knowwhen.query.tabular import Tabular
-from knowwhen.text import table, visible
+from knowwhen.tabular import Listed, Tabular
+from knowwhen.text import brief, plural, table, visible
 
 Span = tuple[str | None, str | None]
 """Begin and end as dates, None where unknown."""
@@ -37,7 +37,7 @@ class Answer:
     probability: float
     known: bool  # some split has the fact, at the time that was asked for
     spans: tuple[Span, ...]  # when it is known to hold; empty where it is new
-    reasons: Explanation | None = None  # where it was asked for
+    reasons: Explanation | None = field(default=None, repr=False)  # where it was asked for
 
     def to_dict(self) -> dict[str, Any]:
         """All of it in JSON's types; reasons only where they were asked for."""
@@ -53,7 +53,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Answers(Drawable, Tabular, Sequence[Answer]):
+class Answers(Drawable, Tabular, Listed[Answer]):
     """The best answers to a question, best first."""
 
     question: str
@@ -63,14 +63,12 @@ class Answers(Drawable, Tabular, Sequence[Answer]):
     note: str | None = None  # where the time that was asked for is not on the time axis
     as_of: str | None = None  # the timestamp that stands for it
 
-    def __len__(self) -> int:
-        return len(self.rows)
+    def listed(self) -> tuple[Answer, ...]:
+        return self.rows
 
-    def __getitem__(self, index: Any) -> Any:
-        return self.rows[index]
-
-    def __iter__(self) -> Iterator[Answer]:
-        return iter(self.rows)
+    def __repr__(self) -> str:
+        best = f", best {self.rows[0].name!r} {share(self.rows[0].probability)}" if self.rows else ""
+        return brief(self, f"({self.question}): {plural(len(self), 'answer')}{best}")
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """A dictionary for each answer."""
@@ -155,7 +153,7 @@ class TimeSpan:
 
 
 @dataclass(frozen=True, eq=False)
-class TimeAnswers(Drawable, Tabular, Sequence[TimeSpan]):
+class TimeAnswers(Drawable, Tabular, Listed[TimeSpan]):
     """When a fact holds: the curve over the whole time axis, the best spans of it, and the spans that are known."""
 
     question: str
@@ -168,14 +166,12 @@ class TimeAnswers(Drawable, Tabular, Sequence[TimeSpan]):
     slot: Slot = "time"
     reasons: Explanation | None = None  # of the most probable timestamp in the best span, where it was asked for
 
-    def __len__(self) -> int:
-        return len(self.spans)
+    def listed(self) -> tuple[TimeSpan, ...]:
+        return self.spans
 
-    def __getitem__(self, index: Any) -> Any:
-        return self.spans[index]
-
-    def __iter__(self) -> Iterator[TimeSpan]:
-        return iter(self.spans)
+    def __repr__(self) -> str:
+        found = [f"{span_text((one.begin, one.end))} {share(one.probability)}" for one in self.spans[:1]]
+        return brief(self, f"({self.question}): {', best '.join([plural(len(self), 'span'), *found])}")
 
     @property
     def best(self) -> str:

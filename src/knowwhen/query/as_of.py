@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,11 +14,12 @@ from knowwhen.facts.dataset import Dataset
 from knowwhen.models import TemporalModel
 from knowwhen.query.answers import UNCALIBRATED, Span, share, span_text
 from knowwhen.query.ask import answer, known_answers
-from knowwhen.query.holds import COLUMNS, Basis, holds_batch, read_moment
-from knowwhen.query.questions import UNKNOWN, Question, read_question
-from knowwhen.query.tabular import Tabular
+from knowwhen.query.holds import Basis, holds_batch, read_moment
+from knowwhen.query.questions import UNKNOWN, Question, in_column, read_question
+from knowwhen.query.rows import COLUMNS, name_text, time_text
 from knowwhen.query.when import check_head
-from knowwhen.text import table, visible
+from knowwhen.tabular import Listed, Tabular
+from knowwhen.text import brief, plural, table, visible
 
 JUDGED = 20  # of the best answers, beside those that are known
 
@@ -37,7 +37,7 @@ class AsOfAnswer:
 
 
 @dataclass(frozen=True)
-class AsOf(Tabular, Sequence[AsOfAnswer]):
+class AsOf(Tabular, Listed[AsOfAnswer]):
     """What holds as of a date, most probable first. Several may hold at once: probabilities do not add up to 1."""
 
     question: str
@@ -46,14 +46,12 @@ class AsOf(Tabular, Sequence[AsOfAnswer]):
     beyond: bool  # the date lies behind the last one of the data
     calibrated: bool
 
-    def __len__(self) -> int:
-        return len(self.rows)
+    def listed(self) -> tuple[AsOfAnswer, ...]:
+        return self.rows
 
-    def __getitem__(self, index: Any) -> Any:
-        return self.rows[index]
-
-    def __iter__(self) -> Iterator[AsOfAnswer]:
-        return iter(self.rows)
+    def __repr__(self) -> str:
+        best = f", best {self.rows[0].name!r} {share(self.rows[0].probability)}" if self.rows else ""
+        return brief(self, f"({self.question}): {plural(len(self), 'answer')}{best}")
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """A dictionary for each answer."""
@@ -96,13 +94,14 @@ def as_of(
     know to hold then or not to have ended before.
     """
     head = check_head(head)
-    if not any(name.strip() in UNKNOWN for name in names):
+    if not any(name_text(name).strip() in UNKNOWN for name in names):
         raise BadRequest("an as-of question needs ? in place of the subject, predicate or object")
-    beyond = read_moment(dataset, str(date)).beyond
+    with in_column("time"):
+        beyond = read_moment(dataset, time_text(date)).beyond
     asked = read_question(dataset, *names, date)
     (found,) = answer(model, dataset, [asked], top=max(top, JUDGED))
     candidates = dict.fromkeys([*(row.key for row in found), *_known(dataset, asked)])  # type: ignore[union-attr]
-    given = dict(zip(COLUMNS, (*names, date), strict=True))
+    given: dict[str, object] = dict(zip(COLUMNS, (*names, date), strict=True))
     judged = holds_batch(model, head, dataset, [{**given, asked.slot: key} for key in candidates])
     vocabulary = dataset.predicates if asked.slot == "predicate" else dataset.entities
     rows = [

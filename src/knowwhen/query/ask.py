@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from knowwhen import chunks
+from knowwhen.console import Progress, counted
 from knowwhen.dating import TimeHead
-from knowwhen.errors import BadRequest, KnowwhenError
+from knowwhen.errors import BadRequest
 from knowwhen.evaluation.calibration import Calibration, temperature_of
 from knowwhen.evaluation.probabilities import time_curves
 from knowwhen.evaluation.questions import SLOTS, Floats, Slot
 from knowwhen.evaluation.spans import SPAN_SHARE, best_spans
 from knowwhen.facts.dataset import Dataset
-from knowwhen.facts.formats.memory import frame_from, is_frame
 from knowwhen.facts.table import Facts, Ints, span_labels
 from knowwhen.models import TemporalModel
 from knowwhen.query.answers import Answer, Answers, Span, TimeAnswers, TimeSpan
 from knowwhen.query.explain import Explainer, Explanation, Ids
-from knowwhen.query.questions import COLUMNS, Question, read_question
+from knowwhen.query.questions import Question, read_question
+from knowwhen.query.rows import Errors, Rows, read_all
 from knowwhen.query.scoring import Ranked, ScoredQuestion, rank_answers
 from knowwhen.query.when import When, when_ids
 
 Found = Answers | TimeAnswers
+AT_ONCE = 1000  # questions of a batch
 
 
 def ask(
@@ -37,7 +39,7 @@ def ask(
     *,
     top: int = 10,
     novel: bool = False,
-    candidates: Sequence[str] | str | None = None,
+    candidates: Sequence[str] | None = None,
     min_probability: float = 0.0,
     explain: bool = False,
     calibration: Calibration | None = None,
@@ -58,45 +60,33 @@ def ask(
 def ask_batch(
     model: TemporalModel,
     dataset: Dataset,
-    rows: Any,
+    rows: Rows,
     *,
-    candidates: Sequence[str] | str | None = None,
-    errors: Literal["raise", "return"] = "raise",
+    candidates: Sequence[str] | None = None,
+    errors: Errors = "raise",
+    progress: bool | Progress | None = None,
     **options: Any,
 ) -> list[Any]:
-    """The answers to many questions in their order: a frame, or rows of subject, predicate, object and time.
+    """The answers to many questions in their order: rows of subject, predicate, object and time.
 
     With `errors="return"`, a question that cannot be answered has its error in place of answers.
     """
-    if errors not in ("raise", "return"):
-        raise BadRequest(f"errors is {errors!r}; expected 'raise' or 'return'")
-    found: list[Any] = []
-    for row in question_rows(rows):
-        try:
-            question = read_question(dataset, *row, candidates=candidates)
-            check_answerable(model, dataset, question, novel=options.get("novel", False))
-            found.append(question)
-        except KnowwhenError as error:
-            if errors == "raise":
-                raise
-            found.append(error)
-    answers = iter(answer(model, dataset, [one for one in found if isinstance(one, Question)], **options))
-    return [next(answers) if isinstance(one, Question) else one for one in found]
 
+    def read(*parts: Any) -> Question:
+        question = read_question(dataset, *parts, candidates=candidates)
+        check_answerable(model, dataset, question, novel=options.get("novel", False))
+        return question
 
-def question_rows(rows: Any) -> list[tuple[Any, ...]]:
-    """Subject, predicate, object and, where there is one, time of each row of a frame or list."""
-    if is_frame(rows):
-        table = frame_from(rows)
-        missing = [column for column in COLUMNS[:3] if column not in table.columns]
-        if missing:
-            raise BadRequest(f"no column {missing[0]!r} in the questions; expected {', '.join(COLUMNS)}")
-        rows = table.iter_rows(named=True)
-    found = [tuple(row.get(name) for name in COLUMNS) if isinstance(row, Mapping) else tuple(row) for row in rows]
-    for row in found:
-        if len(row) not in (3, 4):
-            raise BadRequest(f"a question has {len(row)} values: {row!r}; expected subject, predicate, object, time")
-    return found
+    found = read_all(rows, 3, read, errors)
+    questions = [one for one in found if isinstance(one, Question)]
+    answers: list[Found] = []
+    with counted(progress, "questions") as told:
+        for part in chunks.slices(len(questions), AT_ONCE):
+            answers += answer(model, dataset, questions[part], **options)
+            if told:
+                told(part.stop, len(questions))
+    each = iter(answers)
+    return [next(each) if isinstance(one, Question) else one for one in found]
 
 
 def answer(
@@ -112,8 +102,8 @@ def answer(
     times: TimeHead | None = None,
 ) -> list[Found]:
     """The answers to questions that are already read, in their order; those of one kind are scored together."""
-    if top < 1:
-        raise BadRequest(f"top is {top}; expected at least 1")
+    if not isinstance(top, int) or top < 1:
+        raise BadRequest(f"top is {top!r}; expected a whole number, at least 1")
     if not 0 <= min_probability <= 1:
         raise BadRequest(f"min_probability is {min_probability}; expected 0 to 1")
     for question in questions:

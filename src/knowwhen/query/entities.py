@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 
 from knowwhen.errors import BadRequest
 from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.table import Facts, Ints
+from knowwhen.tabular import Listed, Tabular
+from knowwhen.text import brief, plural
 
 Kind = Literal["entity", "predicate"]
 
@@ -29,7 +32,7 @@ class EntityFact:
 
 
 @dataclass(frozen=True)
-class EntityFacts(Sequence[EntityFact]):
+class EntityFacts(Tabular, Listed[EntityFact]):
     """The known facts of an entity: those it is the subject of first, then by predicate and time."""
 
     key: str
@@ -38,19 +41,21 @@ class EntityFacts(Sequence[EntityFact]):
     total: int  # of all of them, also of those that are not listed
     rows: tuple[EntityFact, ...]
 
-    def __len__(self) -> int:
-        return len(self.rows)
+    def listed(self) -> tuple[EntityFact, ...]:
+        return self.rows
 
-    def __getitem__(self, index: Any) -> Any:
-        return self.rows[index]
+    def __repr__(self) -> str:
+        return brief(self, f"of {self.name!r}: {len(self):,} of {plural(self.total, 'fact')}")
 
-    def __iter__(self) -> Iterator[EntityFact]:
-        return iter(self.rows)
+    def to_polars(self) -> pl.DataFrame:
+        """One fact a row."""
+        schema = dict.fromkeys((field.name for field in fields(EntityFact)), pl.String)
+        return pl.DataFrame({name: [getattr(row, name) for row in self] for name in schema}, schema=schema)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it in JSON's types."""
         about = {name: getattr(self, name) for name in ("key", "name", "time", "total")}
-        return {**about, "facts": [asdict(row) for row in self.rows]}
+        return {**about, "facts": self.to_dicts()}
 
 
 @dataclass(frozen=True)

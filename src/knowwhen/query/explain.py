@@ -14,6 +14,7 @@ from knowwhen.evaluation.questions import Floats
 from knowwhen.facts.dataset import Dataset
 from knowwhen.models import Background, TemporalModel
 from knowwhen.models.evidence import EvidenceTerm
+from knowwhen.text import brief, plural
 
 NAMED_AT = 366  # timestamps of one question at which facts are named: those where evidence says most
 NO_EVIDENCE = (
@@ -61,6 +62,9 @@ class Explanation:
     @property
     def score(self) -> float:
         return self.decomposition + sum(fact.value for fact in self.facts) + self.others + self.correction
+
+    def __repr__(self) -> str:
+        return brief(self, f"of a score of {self.score:.2f}: {plural(len(self.facts), 'fact')}")
 
     def to_dict(self) -> dict[str, Any]:
         """All of it in JSON's types."""

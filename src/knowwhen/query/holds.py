@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 
 from knowwhen.dating.head import TimeHead
 from knowwhen.dating.holding import new_facts_hold
@@ -21,11 +22,13 @@ from knowwhen.facts.table import OPEN, Facts, Ints, span_labels
 from knowwhen.facts.timeline import Moment
 from knowwhen.models import TemporalModel
 from knowwhen.query.answers import UNCALIBRATED, Span, share, span_text
-from knowwhen.query.when import check_head, mostly_dated
-from knowwhen.text import visible
+from knowwhen.query.questions import in_column
+from knowwhen.query.rows import Errors, Rows, read_all, time_text
+from knowwhen.query.when import check_head, fact_ids, mostly_dated
+from knowwhen.tabular import Tabular
+from knowwhen.text import brief, visible
 
 Basis = Literal["known", "open", "undated", "inferred"]
-COLUMNS = ("subject", "predicate", "object", "time")
 SAID = {
     "known": "known: a fact states it",
     "open": "inferred: the fact is known, but only one end of its span",
@@ -35,7 +38,7 @@ SAID = {
 
 
 @dataclass(frozen=True)
-class Holds:
+class Holds(Tabular):
     """How probable it is that a fact holds at a time, and what that rests on."""
 
     question: str
@@ -49,6 +52,13 @@ class Holds:
     def known(self) -> bool:
         """A fact of the dataset says that it holds then."""
         return self.basis == "known"
+
+    def __repr__(self) -> str:
+        return brief(self, f"({self.question}): {share(self.probability)}, {self.basis}")
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row; spans are left to `to_dict`."""
+        return pl.DataFrame([{name: value for name, value in self.to_dict().items() if name != "spans"}])
 
     def to_dict(self) -> dict[str, Any]:
         """All of it in JSON's types."""
@@ -88,37 +98,35 @@ def holds(
     Where a fact says so, it is certain. Where a fact has one end only, it is the chance that it has begun, or not yet
     ended. Otherwise a network judges, calibrated on held-out facts against corrupted ones.
     """
-    return holds_batch(model, head, dataset, [(subject, predicate, object, time)])[0]
+    asked = _read(dataset, subject, predicate, object, time)
+    return holds_ids(model, check_head(head), dataset, [asked])[0]
 
 
 def holds_batch(
-    model: TemporalModel,
-    head: TimeHead | None,
-    dataset: Dataset,
-    rows: Sequence[Sequence[Any] | Mapping[str, Any]],
-) -> list[Holds]:
-    """The same for many: subject, predicate, object and time of each, in their order."""
+    model: TemporalModel, head: TimeHead | None, dataset: Dataset, rows: Rows, *, errors: Errors = "raise"
+) -> list[Any]:
+    """The same for many: subject, predicate, object and time of each, in their order, or errors in their place."""
     head = check_head(head)
-    named = [tuple(row[name] for name in COLUMNS) if isinstance(row, Mapping) else tuple(row) for row in rows]
-    return holds_ids(model, head, dataset, [_read(dataset, row) for row in named])
+    found = read_all(rows, 4, lambda *parts: _read(dataset, *parts), errors)
+    answers = iter(holds_ids(model, head, dataset, [one for one in found if isinstance(one, _Asked)]))
+    return [next(answers) if isinstance(one, _Asked) else one for one in found]
 
 
-def _read(dataset: Dataset, row: tuple[Any, ...]) -> _Asked:
-    if len(row) != len(COLUMNS) or row[3] in (None, ""):
-        raise BadRequest(f"{len(row)} values in {row!r}; expected subject, predicate, object and time")
-    s, p, o, time = (str(part).strip() for part in row)
-    fact = (dataset.entities.id(s), dataset.predicates.id(p), dataset.entities.id(o))
+def _read(dataset: Dataset, subject: Any, predicate: Any, object: Any, time: Any) -> _Asked:
+    fact, date = fact_ids(dataset, subject, predicate, object), time_text(time)
     names = (dataset.entities.label(fact[0]), dataset.predicates.label(fact[1]), dataset.entities.label(fact[2]))
-    moment = read_moment(dataset, time)
+    with in_column("time"):
+        moment = read_moment(dataset, date)
     stand_in = int(dataset.timeline.positions[moment.ids[0]])
     past = 0 if moment.as_of is None else moment.first - stand_in
-    return _Asked(fact, moment.ids, past, moment.beyond, ", ".join([*names, time]))
+    return _Asked(fact, moment.ids, past, moment.beyond, ", ".join([*names, date]))
 
 
 def read_moment(dataset: Dataset, time: str) -> Moment:
     """The time that a date asks for; where the axis does not have it, the last timestamp before it stands for it."""
-    if parse_period(time) is None:
-        raise BadRequest(f"{time!r} is not a date; expected one such as {dataset.timeline.label(-1)}")
+    if not time or parse_period(time) is None:
+        given = repr(time) if time else "missing"
+        raise BadRequest(f"the time is {given}; expected a date, such as {dataset.timeline.label(-1)}")
     return dataset.timeline.moment(time)
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from io import BytesIO
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -15,11 +13,10 @@ from torch import Tensor
 
 from knowwhen.errors import BadRequest
 from knowwhen.facts.dataset import Dataset
-from knowwhen.files import write_whole
 from knowwhen.models import TemporalModel
 from knowwhen.models.tables import Axis, tables_of
-from knowwhen.query.tabular import Tabular
-from knowwhen.text import table
+from knowwhen.tabular import Listed, Tabular
+from knowwhen.text import brief, table
 
 Kind = Literal["entities", "predicates", "timestamps"]
 KINDS: tuple[Kind, ...] = ("entities", "predicates", "timestamps")
@@ -33,20 +30,18 @@ class Neighbour:
 
 
 @dataclass(frozen=True)
-class Neighbours(Tabular, Sequence[Neighbour]):
+class Neighbours(Tabular, Listed[Neighbour]):
     """The nearest neighbours of an entity or timestamp in the embedding, nearest first."""
 
     of: str
     rows: tuple[Neighbour, ...]
 
-    def __len__(self) -> int:
-        return len(self.rows)
+    def listed(self) -> tuple[Neighbour, ...]:
+        return self.rows
 
-    def __getitem__(self, index: Any) -> Any:
-        return self.rows[index]
-
-    def __iter__(self) -> Iterator[Neighbour]:
-        return iter(self.rows)
+    def __repr__(self) -> str:
+        names = [row.name for row in self.rows[:3]] + ["…"] * (len(self) > 3)
+        return brief(self, f"of {self.of!r}: {', '.join(names)}")
 
     def to_dict(self) -> dict[str, Any]:
         """All of it in JSON's types."""
@@ -126,14 +121,12 @@ def embeddings(model: TemporalModel, dataset: Dataset, kind: str) -> pl.DataFram
     return pl.DataFrame({"key": keys, "label": labels, "embedding": vectors})
 
 
-def write_embeddings(frame: pl.DataFrame, path: Path) -> None:
-    """Writes .parquet, or .npz with the arrays `keys`, `labels` and `embedding`, which numpy reads without pickle."""
+def embedding_bytes(frame: pl.DataFrame, kind: str) -> memoryview:
+    """The content of a file: parquet, or npz with the arrays `keys`, `labels` and `embedding`, read without pickle."""
     content = BytesIO()
-    if path.suffix == ".parquet":
-        frame.write_parquet(content)
-    elif path.suffix == ".npz":
+    if kind == "npz":
         keys, labels = (np.array(frame[name].to_list(), dtype=np.str_) for name in ("key", "label"))
         np.savez(content, keys=keys, labels=labels, embedding=frame["embedding"].to_numpy())
     else:
-        raise BadRequest(f"cannot write embeddings to {path.name!r}; expected a name that ends in .parquet or .npz")
-    write_whole(path, content.getbuffer())
+        frame.write_parquet(content)
+    return content.getbuffer()

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from knowwhen.errors import BadRequest
+from knowwhen.errors import BadRequest, KnowwhenError
 from knowwhen.evaluation.questions import Slot
 from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.table import Ints
 from knowwhen.facts.timeline import Moment, Timeline
 from knowwhen.models import Sizes
+from knowwhen.query.rows import COLUMNS, name_text, time_text
 from knowwhen.query.scoring import ScoredQuestion
 
 UNKNOWN = ("?", "_")  # some shells read ? as a pattern for file names
-COLUMNS: tuple[Slot, ...] = ("subject", "predicate", "object", "time")
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,27 +54,28 @@ class Question:
 
 def read_question(
     dataset: Dataset,
-    subject: str,
-    predicate: str,
-    object: str,
-    time: object = None,
+    subject: Any,
+    predicate: Any,
+    object: Any,
+    time: Any = None,
     *,
-    candidates: Sequence[str] | str | None = None,
+    candidates: Sequence[str] | None = None,
 ) -> Question:
     """The question that names ask; `candidates` are names, or "seen": those that training saw in that slot."""
-    date = "" if time is None else str(time).strip()
-    given = dict(zip(COLUMNS, (subject, predicate, object, date), strict=True))
+    date = time_text(time)
+    given = dict(zip(COLUMNS, (*map(name_text, (subject, predicate, object)), date), strict=True))
     for column in COLUMNS[:3]:
-        if not isinstance(given[column], str) or not given[column].strip():
-            raise BadRequest(f"the {column} is empty; expected a name, or '?' to ask for it")
+        with in_column(column):
+            if not given[column].strip():
+                raise BadRequest(f"the {column} is empty; expected a name, or '?' to ask for it")
     asked = [column for column in COLUMNS if given[column].strip() in UNKNOWN]
     if len(asked) != 1:
         text = ", ".join(part or "no time" for part in given.values())
         raise BadRequest(f"a question needs exactly one '?', but ({text}) has {len(asked) or 'none'}")
     slot = asked[0]
-    s, o = (-1 if slot == place else dataset.entities.id(given[place]) for place in ("subject", "object"))
-    p = -1 if slot == "predicate" else dataset.predicates.id(predicate)
-    moment = None if slot == "time" or not date else _moment(dataset.timeline, date)
+    s, p, o = (-1 if slot == place else name_id(dataset, place, given[place]) for place in COLUMNS[:3])
+    with in_column("time"):
+        moment = None if slot == "time" or not date else _moment(dataset.timeline, date)
     note = None if moment is None else moment.note(date)
     question = Question(slot, s, p, o, moment, _text(dataset, slot, s, p, o, date), note=note)
     return (
@@ -80,7 +83,26 @@ def read_question(
     )
 
 
-def candidate_ids(dataset: Dataset, question: Question, candidates: Sequence[str] | str) -> Ints:
+def name_id(dataset: Dataset, place: str, name: str) -> int:
+    """The id of what stands in a place of a fact; blanks around it do not matter where no name has them."""
+    vocabulary = dataset.predicates if place == "predicate" else dataset.entities
+    with in_column(place):
+        if not name.strip():
+            raise BadRequest(f"the {place} is empty; expected a name")
+        return vocabulary.id(name if name in vocabulary else name.strip())
+
+
+@contextmanager
+def in_column(place: str) -> Iterator[None]:
+    """Says which part of a question an error is about."""
+    try:
+        yield
+    except KnowwhenError as error:
+        error.column = place
+        raise
+
+
+def candidate_ids(dataset: Dataset, question: Question, candidates: Sequence[str]) -> Ints:
     """Sorted ids of the only answers that are allowed."""
     if question.slot == "time":
         raise BadRequest("candidates do not apply to a question for a time; leave them out")

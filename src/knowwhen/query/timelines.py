@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import polars as pl
 import torch
 from numpy.typing import NDArray
 
@@ -18,10 +19,12 @@ from knowwhen.evaluation.probabilities import log_normaliser
 from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.table import span_labels
 from knowwhen.models import TemporalModel
+from knowwhen.tabular import Tabular
+from knowwhen.text import brief, plural
 
 
 @dataclass(frozen=True, eq=False)
-class TimelineScores(Drawable):
+class TimelineScores(Drawable, Tabular):
     """Scores and probabilities of k objects at T timestamps, with the spans that are known of each."""
 
     subject: str
@@ -32,6 +35,22 @@ class TimelineScores(Drawable):
     probabilities: NDArray[np.float64]  # (k, T), of the object among all entities at that time
     known: list[list[tuple[str | None, str | None]]]  # begin and end of each known span of each object; None is open
     keys: list[str] = field(default_factory=list)  # of the objects
+
+    def __repr__(self) -> str:
+        along = f"{plural(len(self.objects), 'object')} at {plural(len(self.times), 'timestamp')}"
+        return brief(self, f"({self.subject}, {self.predicate}, …): {along}")
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row for each object and timestamp."""
+        names = {"object": self.objects, "key": self.keys}
+        return pl.DataFrame(
+            {
+                **{name: [one for one in values for _ in self.times] for name, values in names.items()},
+                "time": self.times * len(self.objects),
+                "score": self.scores.ravel(),
+                "probability": self.probabilities.ravel(),
+            }
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """All of it in JSON's types."""

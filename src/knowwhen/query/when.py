@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -21,7 +21,10 @@ from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.table import OPEN, Bools, Facts, Ints, span_labels
 from knowwhen.models import TemporalModel
 from knowwhen.query.answers import Span, TimeSpan, share, span_text, sparkline
-from knowwhen.text import table, visible
+from knowwhen.query.questions import name_id
+from knowwhen.query.rows import COLUMNS, Errors, Rows, name_text, read_all
+from knowwhen.tabular import Tabular
+from knowwhen.text import brief, table, visible
 
 Ids = tuple[int, int, int]
 ALTERNATIVES, REASONS = 3, 3
@@ -53,7 +56,7 @@ class FilledSpan:
 
 
 @dataclass(frozen=True, eq=False)
-class When(Drawable):
+class When(Drawable, Tabular):
     """Begin and end of a fact: `inferred` names those that no fact tells.
 
     Where a fact is known to hold several times, `spans` has them all, and the rest is about the last of them.
@@ -73,6 +76,16 @@ class When(Drawable):
     times: list[str]
     holds: Floats  # (T,): the probability that it holds then
     spans: tuple[FilledSpan, ...] = ()  # all of it where a fact is known to hold several times, in order of time
+
+    def __repr__(self) -> str:
+        inferred = f", inferred {share(self.probability)}" if self.inferred else ", known"
+        return brief(self, f"({self.question}): {span_text((self.begin, self.end))}{inferred}")
+
+    def to_polars(self) -> pl.DataFrame:
+        """One span a row, in order of time; `begin_inferred` and `end_inferred` say what no fact tells."""
+        ends = {f"{end}_inferred": [end in span.inferred for span in self.spans] for end in ("begin", "end")}
+        values = {name: [getattr(span, name) for span in self.spans] for name in ("begin", "end", "probability")}
+        return pl.DataFrame({**values, **ends})
 
     def to_dict(self) -> dict[str, Any]:
         """All of it in JSON's types."""
@@ -152,24 +165,30 @@ def when(
     Where a fact of the dataset tells begin and end, they are the answer; where it tells one of them, the other is
     inferred given it. `infer_known` infers both from the other facts alone.
     """
-    return when_batch(model, head, dataset, [(subject, predicate, object)], infer_known=infer_known)[0]
+    return when_ids(model, check_head(head), dataset, [fact_ids(dataset, subject, predicate, object)], infer_known)[0]
 
 
 def when_batch(
     model: TemporalModel,
     head: TimeHead | None,
     dataset: Dataset,
-    rows: Sequence[Sequence[str] | Mapping[str, str]],
+    rows: Rows,
     *,
     infer_known: bool = False,
-) -> list[When]:
-    """The same for many facts: subject, predicate and object of each."""
+    errors: Errors = "raise",
+) -> list[Any]:
+    """The same for many facts: subject, predicate and object of each; with `errors="return"`, errors in their place."""
     head = check_head(head)
-    named = [
-        [row[key] for key in ("subject", "predicate", "object")] if isinstance(row, Mapping) else row for row in rows
-    ]
-    ids = [(dataset.entities.id(s), dataset.predicates.id(p), dataset.entities.id(o)) for s, p, o in named]
-    return when_ids(model, head, dataset, ids, infer_known)
+    found = read_all(rows, 3, lambda *parts: fact_ids(dataset, *parts), errors)
+    answers = iter(when_ids(model, head, dataset, [one for one in found if isinstance(one, tuple)], infer_known))
+    return [next(answers) if isinstance(one, tuple) else one for one in found]
+
+
+def fact_ids(dataset: Dataset, subject: Any, predicate: Any, object: Any, time: Any = None) -> Ids:
+    """The ids of a fact that is given by names; a time, which rows of questions may have, is not looked at."""
+    names = zip(COLUMNS[:3], (subject, predicate, object), strict=True)
+    s, p, o = (name_id(dataset, place, name_text(name)) for place, name in names)
+    return s, p, o
 
 
 def check_head(head: TimeHead | None) -> TimeHead:

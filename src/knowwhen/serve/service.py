@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from knowwhen.errors import BadRequest, KnowwhenError, NotFound, did_you_mean
+from knowwhen.errors import BadRequest, KnowwhenError, NotFound, closest, did_you_mean
 from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.table import Ints
 from knowwhen.query import AsOf, EntityFacts, Holds, Neighbours, Question, TimelineScores, answer, read_question
@@ -115,7 +115,8 @@ class Service:
         wanted = self._first if name is None else name
         if wanted not in self._runs:
             hint = did_you_mean(wanted, self._runs)
-            raise UnknownRun(f"no run {wanted!r}; expected {', '.join(self._runs)}{hint}")
+            message = f"no run {wanted!r}; expected {', '.join(self._runs)}{hint}"
+            raise UnknownRun(message, closest(wanted, self._runs), name=wanted)
         return self._runs[wanted]
 
     def warm(self) -> None:

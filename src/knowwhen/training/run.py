@@ -261,6 +261,11 @@ class RunFolder:
             yield
 
 
+def model_folder(path: Path) -> Path:
+    """Where the model of a run or of a saved model lies."""
+    return path if (path / "model.json").is_file() else RunFolder(path).model
+
+
 def _holds_nothing(path: Path) -> bool:
     """Whether a folder is empty, or has only what a run left that was killed before it began."""
     if not path.is_dir() or any(entry.name not in LEFT_OVER for entry in path.iterdir()):

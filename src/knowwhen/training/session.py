@@ -5,14 +5,15 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 
 from knowwhen.distributed.processes import of_first
-from knowwhen.errors import Interrupted
+from knowwhen.errors import BadRequest, Interrupted
+from knowwhen.training.bar import TrainingBar
 from knowwhen.training.config import Config
 from knowwhen.training.loop import Learner, Record, State, samples
 from knowwhen.training.notes import check_format
@@ -24,6 +25,7 @@ SAVE, STOP = 1, 2  # what the first process may wish for all
 SMALL_STEP = 1_000_000_000  # floating-point operations: some 10 ms on one core, little more than waking a second one
 
 
+@runtime_checkable
 class TrainingProgress(Protocol):
     """Who is told how training goes."""
 
@@ -55,6 +57,32 @@ class Silent:
 
     def end(self) -> None:
         pass
+
+
+class EachEpoch(Silent):
+    """Calls a function with the record of each epoch."""
+
+    def __init__(self, call: Callable[[Record], object]) -> None:
+        self.call = call
+
+    def epoch(self, record: Record, seconds: float, examples_per_second: float) -> None:
+        self.call(record)
+
+
+def listener(progress: bool | TrainingProgress | Callable[[Record], object] | None) -> TrainingProgress:
+    """Who is told: people on stderr (True), nobody (False or None), an object as it is, a function of each epoch."""
+    if progress is None or progress is False:
+        return Silent()
+    if progress is True:
+        return TrainingBar()
+    if isinstance(progress, TrainingProgress):
+        return progress
+    if callable(progress):
+        return EachEpoch(progress)
+    raise BadRequest(
+        f"progress is {progress!r}; expected True, False, a function that takes an epoch's record, or an object with "
+        "the methods notice, start, step, epoch and end"
+    )
 
 
 class RunWatcher:

@@ -8,6 +8,7 @@ import numpy as np
 
 from knowwhen.facts.index.spans import SpanIndex
 from knowwhen.facts.table import Facts, Ints
+from knowwhen.text import brief, plural
 
 
 class KnownFacts:
@@ -21,6 +22,9 @@ class KnownFacts:
         self.facts, self._predicates = facts, predicates
         occurring = int(max(facts.begin.max(initial=-1), facts.end.max(initial=-1))) + 1
         self._timestamps = occurring if timestamps is None else timestamps
+
+    def __repr__(self) -> str:
+        return brief(self, f"of {plural(len(self.facts), 'fact')}")
 
     def objects(self, s: Ints, p: Ints, t: Ints | None = None) -> tuple[Ints, Ints]:
         """Pairs (row of the batch, true object) at times t, or at any time if t is None; p + P asks for subjects.

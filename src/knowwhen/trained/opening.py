@@ -1,0 +1,74 @@
+"""From a folder to a trained model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from knowwhen.dating import TimeHead
+from knowwhen.distributed.shard import current
+from knowwhen.errors import BadRequest, RunError
+from knowwhen.evaluation import Calibration
+from knowwhen.facts.catalog import load
+from knowwhen.models import Background
+from knowwhen.trained.adding import addition_folders, with_facts
+from knowwhen.trained.model import TrainedModel
+from knowwhen.training.config import read_config
+from knowwhen.training.notes import check_format
+from knowwhen.training.run import RunFolder, model_folder
+from knowwhen.training.saved import check_whole, load_data, load_model, read_about
+from knowwhen.training.stages import check_device, new_model
+
+
+def open(path: str | Path, *, device: str | None = None, allow_code: bool = False, verify: bool = True) -> TrainedModel:
+    """The trained model of a run folder (the best so far, if the run is not finished) or of a saved model's folder.
+
+    It is put on `device`, by default the one it was trained on where that is there, else the CPU. A model whose class
+    is not of this package must be registered, or `allow_code` imports it by the name the folder gives. All files are
+    compared with their SHA-256, and the data with that of training; `verify=False` leaves that out.
+    """
+    path = Path(path)
+    trained = _open(path, device, allow_code, verify)
+    for folder in addition_folders(path):
+        if current() is not None:
+            raise BadRequest(f"facts were added to {path} after training, which several processes cannot open; use one")
+        granularity = str(trained.dataset.timeline.granularity)
+        trained = with_facts(trained, load(folder, granularity=granularity, verify=verify))
+    return trained
+
+
+def _open(path: Path, device: str | None, allow_code: bool, verify: bool) -> TrainedModel:
+    """What was trained, without what was added later."""
+    folder, is_saved = RunFolder(path), (path / "model.json").is_file()
+    if not is_saved and not folder.exists:
+        raise RunError(f"{path} holds no run and no model" + ("" if path.exists() else ": there is no such folder"))
+    home, calibration = model_folder(path), None
+    notes = check_format(path / "config.toml")
+    if is_saved or folder.is_finished:
+        if (home / "model.json").exists():
+            read_about(home)  # of another version: said before its files are compared
+        if verify:
+            check_whole(home, notes)
+        dataset = load_data(home, notes, verify=verify)
+        model, calibration = load_model(home, dataset, allow_import=allow_code), Calibration.load(home)
+        config = read_config(path / "config.toml") if is_saved else folder.read_config()
+        times = TimeHead.load(home)
+    else:  # not finished, so not calibrated
+        if not folder.has_data:
+            raise RunError(
+                f"{path} keeps no copy of its data, as a trial of a study; "
+                f"make a model of it with: knowwhen train DATA --run {path} --resume"
+            )
+        config, dataset = folder.read_config(allow_import=allow_code), load_data(home, notes, verify=verify)
+        model, times = folder.load_weights(new_model(config, dataset)), None
+    model.to(_device(device, config.training.device)).recall(Background.of(dataset)).eval()
+    records, times = [] if is_saved else folder.records(), times and times.recall(dataset)
+    return TrainedModel(model, dataset, config, records, path, calibration, times=times)
+
+
+def _device(wanted: str | None, trained_on: str) -> str:
+    if wanted is not None:
+        check_device(wanted)
+        return wanted
+    return trained_on if trained_on.startswith("cuda") and torch.cuda.is_available() else "cpu"
