@@ -9,7 +9,8 @@ import typer
 
 from knowwhen.cli.main import app
 from knowwhen.models import MODELS
-from knowwhen.training.config import recipes, settings
+from knowwhen.training.config import settings
+from knowwhen.training.recipes import recipes
 
 FOLDER = Path(__file__).parent
 NOTE = "<!-- made by `make docs`; edit the code instead -->\n\n"
