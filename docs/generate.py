@@ -10,7 +10,8 @@ import typer
 
 from knowwhen.cli.main import app
 from knowwhen.models import MODELS
-from knowwhen.training.config import recipes, settings
+from knowwhen.training.config import settings
+from knowwhen.training.recipes import recipes
 from knowwhen.tuning.space import spaces
 
 FOLDER = Path(__file__).parent

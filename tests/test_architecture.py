@@ -16,6 +16,7 @@ SOURCE = Path(knowwhen.__file__).parent
 LAYERS = [
     "errors",
     "files",
+    "folders",
     "checksums",
     "limits",
     "chunks",
@@ -63,9 +64,9 @@ def test_no_layer_imports_upward(path):
     if layer in ("__init__", "__main__"):
         return
     below = LAYERS.index("facts" if layer == "wikidata" else layer) + 1
-    allowed = {*LAYERS[:below], layer}
+    allowed = {*LAYERS[:below], layer, "__version__"}
     if layer == "cli":
-        allowed |= {"wikidata", "__version__"}
+        allowed |= {"wikidata"}
     assert imports(path) <= allowed
 
 
@@ -76,11 +77,18 @@ def test_all_is_the_public_surface_in_order():
     assert all(getattr(knowwhen, name) is not None for name in knowwhen.__all__)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [["--help"], ["data", "--help"], ["plot", "--help"], ["tune", "--help"], ["data", "info", "leaders"]],
-)
-def test_help_and_data_do_not_import_torch(arguments):
+QUICK = [["--help"], ["data", "--help"], ["plot", "--help"], ["tune", "--help"], ["data", "info", "leaders"]]
+MISSING = [
+    ["ask", "gone", "a", "b", "?"],
+    ["ask", "gone", "--batch", __file__, "--out", "answers.csv"],
+    ["evaluate", "gone"],
+    ["names", "gone"],
+    ["serve", "gone"],
+]
+
+
+@pytest.mark.parametrize("arguments", QUICK + MISSING)
+def test_help_data_and_missing_runs_do_not_import_torch(arguments):
     code = (
         "import sys, json\n"
         f"sys.argv = ['knowwhen', *{arguments!r}]\n"
@@ -90,3 +98,5 @@ def test_help_and_data_do_not_import_torch(arguments):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout.splitlines()[-1]) is False
+    if arguments in MISSING:
+        assert done.stderr == "knowwhen: gone holds no run and no model: there is no such folder\n"

@@ -9,7 +9,8 @@ from knowwhen.reproduction.experiments import RANKING
 from knowwhen.reproduction.field import BASE_RANKS, EVERY, FIELD, POINTS, SIZES, budget
 from knowwhen.reproduction.published import PRINTED, PUBLISHED
 from knowwhen.reproduction.table import Request
-from knowwhen.training.config import read_config, recipes
+from knowwhen.training.config import read_config
+from knowwhen.training.recipes import recipes
 from tests.conftest import REAL_DATA
 
 

@@ -5,7 +5,8 @@ import pytest
 import knowwhen as kw
 from knowwhen.errors import BadRequest
 from knowwhen.models import MODELS, Sizes
-from knowwhen.training.config import Config, read_config, recipes, settings
+from knowwhen.training.config import Config, read_config, settings
+from knowwhen.training.recipes import recipes
 
 
 def test_overrides_win_over_the_recipe_and_both_over_defaults():

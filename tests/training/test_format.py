@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import tomllib
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
@@ -99,3 +101,13 @@ def test_a_run_of_a_later_version_is_not_said_to_be_old(finished, tmp_path):
 
 def test_a_new_run_opens(finished):
     assert kw.open(finished).info()["epochs"] == 1
+
+
+def test_every_run_and_model_notes_the_version_that_made_it(finished, tmp_path, monkeypatch):
+    """Also a model that a later version saves again."""
+    assert tomllib.loads((finished / "config.toml").read_text())["versions"]["knowwhen"] == kw.__version__
+    opened = kw.open(finished)
+    assert opened.info()["knowwhen"] == opened.version == kw.__version__
+    assert f"- knowwhen: {kw.__version__}\n" in (finished / "model" / "README.md").read_text()
+    replace(opened, version="0.1.9").save(tmp_path / "model")
+    assert kw.open(tmp_path / "model").info()["knowwhen"] == "0.1.9"

@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
+from knowwhen.cli.completion import dataset_names
 from knowwhen.cli.evaluate import Directions, Filter, Sample, Seed, Split, Ties, Times, parse_times
 from knowwhen.cli.output import Json, Quiet
 from knowwhen.console import count_bars
 
 
 def baseline(
-    data: Annotated[str, typer.Argument(help="A dataset name, a folder or a file.")],
+    data: Annotated[str, typer.Argument(help="A dataset name, a folder or a file.", autocompletion=dataset_names)],
     split: Split = "test",
     window: Annotated[
         int | None,

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.progress import TaskID
 
+from knowwhen.cli.completion import dataset_names, public_names
 from knowwhen.cli.output import Json, Quiet, download_progress, say_notes, show
 from knowwhen.cli.reading import reading as with_reading
 from knowwhen.facts.catalog import REMOTE, available, check_public, download, load
@@ -18,7 +19,10 @@ from knowwhen.facts.dataset import Dataset, NoFacts
 
 app = typer.Typer(help="List, download, inspect, check and import datasets.", no_args_is_help=True)
 
-Source = Annotated[str, typer.Argument(metavar="DATA", help="A dataset name, a folder, a file or - (stdin).")]
+Source = Annotated[
+    str,
+    typer.Argument(metavar="DATA", help="A dataset name, a folder, a file or - (stdin).", autocompletion=dataset_names),
+]
 
 
 def on_dataset(command: Callable[..., None]) -> Callable[..., None]:
@@ -56,7 +60,10 @@ def list_datasets(as_json: Json = False) -> None:
 
 @app.command()
 def get(
-    name: Annotated[str, typer.Argument(help="The name of a public dataset; `data list` shows them.")],
+    name: Annotated[
+        str,
+        typer.Argument(help="The name of a public dataset; `data list` shows them.", autocompletion=public_names),
+    ],
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:

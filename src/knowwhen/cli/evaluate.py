@@ -12,6 +12,7 @@ from knowwhen.cli.output import Json, Quiet
 from knowwhen.cli.workers import Workers, together
 from knowwhen.console import say
 from knowwhen.errors import BadRequest
+from knowwhen.folders import check_run
 
 Split = Annotated[str, typer.Option("--split", help="train, valid or test.")]
 Filter = Annotated[
@@ -70,6 +71,7 @@ def evaluate(
 
     Example: knowwhen evaluate runs/leaders --split test
     """
+    check_run(run)
     from knowwhen.evaluation import Protocol
     from knowwhen.evaluation.questions import count_questions, sample_facts
     from knowwhen.evaluation.report import rank_report, time_report

@@ -108,7 +108,7 @@ def run(arguments: list[str]) -> int | str | None:
     """The exit code of a command; every error is said in one line."""
     try:
         _check_text(arguments)
-        app()
+        app(prog_name="knowwhen")
     except SystemExit as end:
         return end.code
     except KeyboardInterrupt:

@@ -34,11 +34,11 @@ def names(
 
     Example: knowwhen names runs/leaders mitterand
     """
-    from knowwhen.query.entities import FoundName, fact_counts, find_names
-
     if kind not in ("", *KINDS):
         raise BadRequest(f"--kind is {kind!r}; expected entity or predicate")
     dataset = open_run(run, "cpu", allow_code=False, no_verify=no_verify).dataset
+    from knowwhen.query.entities import FoundName, fact_counts, find_names
+
     found = []
     for one in KINDS if not kind else (kind,):
         counts = fact_counts(dataset, one)  # type: ignore[arg-type]

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from knowwhen.folders import check_run
+
 if TYPE_CHECKING:
     from knowwhen.trained import TrainedModel
 
@@ -32,6 +34,7 @@ KnownBy = Annotated[
 def open_run(
     run: Path, device: str | None, allow_code: bool, no_verify: bool = False, known_by: str | None = None
 ) -> TrainedModel:
+    check_run(run)  # before torch is imported, which takes a second or two
     from knowwhen.trained import open as open_trained
 
     trained = open_trained(run, device=device, allow_code=allow_code, verify=not no_verify)

@@ -13,6 +13,7 @@ from knowwhen.cli.opening import AllowCode, Device, NoVerify, open_run
 from knowwhen.cli.output import Json
 from knowwhen.console import say
 from knowwhen.errors import BadInput, BadRequest, MissingExtra
+from knowwhen.folders import check_run, is_run
 
 if TYPE_CHECKING:
     from knowwhen.trained import TrainedModel
@@ -58,6 +59,9 @@ def serve(
 
     Example: knowwhen serve runs/leaders
     """
+    paths = find_runs(runs)
+    for path in paths.values():
+        check_run(path)
     need_extra()
     from knowwhen.serve.app import create_app
     from knowwhen.serve.server import address, bind, make_rules, serve_on
@@ -67,7 +71,7 @@ def serve(
     settings = read_settings(changes or ())
     rules = make_rules(host, read_key(key_file), allow_host or (), allow_origin or (), settings)
     listening = bind(host, port)  # before models are opened: a taken port is said at once
-    models = open_runs(find_runs(runs), device, allow_code, no_verify)
+    models = open_runs(paths, device, allow_code, no_verify)
     app = create_app(Service(models, settings, writable=writable), rules)
     if as_json:
         print(json.dumps({"url": address(listening), "runs": list(models)}), flush=True)
@@ -111,10 +115,6 @@ def find_runs(given: list[Path]) -> dict[str, Path]:
             raise BadRequest(f"{named[name]} and {path} have the same name {name!r}; rename one of the folders")
         named[name] = path
     return named
-
-
-def is_run(path: Path) -> bool:
-    return (path / "config.toml").is_file()
 
 
 def open_runs(paths: dict[str, Path], device: str | None, allow_code: bool, no_verify: bool) -> dict[str, TrainedModel]:

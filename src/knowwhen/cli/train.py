@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from knowwhen.cli.completion import dataset_names, recipe_names
 from knowwhen.cli.opening import AllowCode, Device, NoVerify, Run, open_run
 from knowwhen.cli.output import Json, Quiet, show
 from knowwhen.cli.reading import reading as with_reading
@@ -26,10 +27,17 @@ RESTARTS = 3  # of --workers, where something kills a process
 def train(
     data: Annotated[
         str | None,
-        typer.Argument(metavar="[DATA]", help="A dataset name, a folder, a file or - (stdin); not with --resume."),
+        typer.Argument(
+            metavar="[DATA]",
+            help="A dataset name, a folder, a file or - (stdin); not with --resume.",
+            autocompletion=dataset_names,
+        ),
     ] = None,
     reading: dict[str, Any] = {},  # noqa: B006
-    recipe: Annotated[str | None, typer.Option("--recipe", help="A recipe name, or a TOML file of settings.")] = None,
+    recipe: Annotated[
+        str | None,
+        typer.Option("--recipe", help="A recipe name, or a TOML file of settings.", autocompletion=recipe_names),
+    ] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Change a setting: section.key=value; repeatable.")
     ] = None,

@@ -14,9 +14,9 @@ from knowwhen.facts.additions import extended
 from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.table import Facts
 from knowwhen.files import UNCHANGED, locked, writing
+from knowwhen.folders import model_folder
 from knowwhen.models import Background, Sizes
 from knowwhen.models.growing import grown, place_unseen
-from knowwhen.training.run import model_folder
 
 if TYPE_CHECKING:
     from knowwhen.trained.model import TrainedModel

@@ -36,6 +36,7 @@ def info(trained: TrainedModel) -> dict[str, Any]:
         "added_facts": len(trained.dataset.added),
         "epochs": trained.records[-1]["epoch"] if trained.records else 0,
         "best_valid_mrr": best_valid_mrr(trained.records),
+        "knowwhen": trained.version,
     }
 
 

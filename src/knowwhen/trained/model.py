@@ -9,6 +9,7 @@ from typing import Any, Literal, Unpack, overload
 
 import polars as pl
 
+from knowwhen import __version__
 from knowwhen.console import Progress
 from knowwhen.dating import TimeHead
 from knowwhen.errors import KnowwhenError
@@ -58,6 +59,7 @@ class TrainedModel:
     calibration: Calibration | None = None  # None: probabilities are softmax scores as they are
     additions: Additions | None = None
     times: TimeHead | None = None  # None: spans are read off the decomposition's curve
+    version: str = __version__  # of knowwhen, which trained it
 
     def __repr__(self) -> str:
         parts = [self.model.name, *self.model.evidence, *(["correction"] if self.model.correction else [])]

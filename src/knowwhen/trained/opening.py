@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import torch
@@ -11,12 +12,13 @@ from knowwhen.distributed.shard import current
 from knowwhen.errors import BadRequest, RunError
 from knowwhen.evaluation import Calibration
 from knowwhen.facts.catalog import load
+from knowwhen.folders import check_run, is_model, model_folder
 from knowwhen.models import Background
 from knowwhen.trained.adding import addition_folders, with_facts
 from knowwhen.trained.model import TrainedModel
 from knowwhen.training.config import read_config
 from knowwhen.training.notes import check_format
-from knowwhen.training.run import RunFolder, model_folder
+from knowwhen.training.run import RunFolder
 from knowwhen.training.saved import check_whole, load_data, load_model, read_about
 from knowwhen.training.stages import check_device, new_model
 
@@ -28,7 +30,8 @@ def open(path: str | Path, *, device: str | None = None, allow_code: bool = Fals
     is not of this package must be registered, or `allow_code` imports it by the name the folder gives. All files are
     compared with their SHA-256, and the data with that of training; `verify=False` leaves that out.
     """
-    path = Path(path)
+    path = Path(path) if isinstance(path, (str, os.PathLike)) else path
+    check_run(path)
     trained = _open(path, device, allow_code, verify)
     for folder in addition_folders(path):
         if current() is not None:
@@ -40,9 +43,7 @@ def open(path: str | Path, *, device: str | None = None, allow_code: bool = Fals
 
 def _open(path: Path, device: str | None, allow_code: bool, verify: bool) -> TrainedModel:
     """What was trained, without what was added later."""
-    folder, is_saved = RunFolder(path), (path / "model.json").is_file()
-    if not is_saved and not folder.exists:
-        raise RunError(f"{path} holds no run and no model" + ("" if path.exists() else ": there is no such folder"))
+    folder, is_saved = RunFolder(path), is_model(path)
     home, calibration = model_folder(path), None
     notes = check_format(path / "config.toml")
     if is_saved or folder.is_finished:
@@ -64,7 +65,8 @@ def _open(path: Path, device: str | None, allow_code: bool, verify: bool) -> Tra
         model, times = folder.load_weights(new_model(config, dataset)), None
     model.to(_device(device, config.training.device)).recall(Background.of(dataset)).eval()
     records, times = [] if is_saved else folder.records(), times and times.recall(dataset)
-    return TrainedModel(model, dataset, config, records, path, calibration, times=times)
+    version = str(notes.get("knowwhen", "before 0.2.0"))
+    return TrainedModel(model, dataset, config, records, path, calibration, times=times, version=version)
 
 
 def _device(wanted: str | None, trained_on: str) -> str:

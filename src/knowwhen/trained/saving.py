@@ -28,8 +28,8 @@ def save(model: TrainedModel, folder: Path) -> None:
             model.calibration.save(aside)
         if model.times:
             model.times.save(aside)
-        threads = torch.get_num_threads()
-        write_whole(aside / "config.toml", config_text(model.config, trained.dataset, {}, threads).encode())
+        settings = config_text(model.config, trained.dataset, {}, torch.get_num_threads(), model.version)
+        write_whole(aside / "config.toml", settings.encode())
         save_model(aside, trained.model, trained.card())
         checksums.seal(aside)
         for i, new in enumerate(model.additions.sources if model.additions else (), 1):

@@ -10,7 +10,6 @@ import json
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -20,6 +19,7 @@ from knowwhen.errors import BadRequest, did_you_mean
 from knowwhen.models import EVIDENCE, MODELS, Options, Sizes, Specification, model_named
 from knowwhen.models.build import term_named
 from knowwhen.models.registry import code_of
+from knowwhen.training.recipes import recipes
 
 NOT_OF_THE_RESULT = ("training.threads", "training.device")
 NOTES = ("about", "data", "versions")  # what a recipe says of itself, what a run notes beside its settings
@@ -335,17 +335,6 @@ def _described(section: type[BaseModel], prefix: str = "") -> Iterator[tuple[str
             yield from _described(field.annotation, f"{prefix}{key}.")
         else:
             yield prefix + key, {k: v for k, v in schema[key].items() if k != "title"}
-
-
-def recipes() -> dict[str, Path]:
-    """The recipes inside the package, by name."""
-    return bundled("recipes")
-
-
-def bundled(folder: str) -> dict[str, Path]:
-    """The TOML files of a folder of the package, by name."""
-    found = Path(str(resources.files("knowwhen"))) / folder
-    return {path.stem: path for path in sorted(found.glob("*.toml"))}
 
 
 def to_toml(values: Mapping[str, Any], prefix: str = "") -> str:

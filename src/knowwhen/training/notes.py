@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from knowwhen import __version__
 from knowwhen.errors import DamagedFile, RunError
 from knowwhen.facts.dataset import Dataset
 from knowwhen.models import model_named
@@ -24,10 +25,13 @@ REMEDY = "restore it from a backup, or train again"
 _SEAL = re.compile(r"# sha256 ([0-9a-f]{64})\n")
 
 
-def config_text(config: Config, dataset: Dataset, about: dict[str, str], threads: int) -> str:
-    """config.toml: settings, and what they were resolved against."""
+def config_text(
+    config: Config, dataset: Dataset, about: dict[str, str], threads: int, version: str = __version__
+) -> str:
+    """config.toml: settings, and what they were resolved against; `version` is that of knowwhen."""
     meta = {"hash": dataset.hash, "name": dataset.name, **about}
-    versions = {"format": FORMAT, "python": platform.python_version(), "torch": torch.__version__, "threads": threads}
+    versions = {"format": FORMAT, "knowwhen": version, "python": platform.python_version()}
+    versions |= {"torch": torch.__version__, "threads": threads}
     code = code_of(model_named(config.model.name))
     notes = to_toml({"data": meta, "versions": versions | ({"code": code} if code else {})})
     return sealed(f"{config.to_toml()}\n{notes}")

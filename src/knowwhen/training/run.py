@@ -22,6 +22,7 @@ from knowwhen.distributed.shard import Shard, is_first
 from knowwhen.errors import DamagedFile, RunError
 from knowwhen.facts.dataset import Dataset
 from knowwhen.files import append_line, locked, remove, sweep_folders, sweep_parts, write_whole, writing
+from knowwhen.folders import is_run
 from knowwhen.models import TemporalModel, model_named
 from knowwhen.models.registry import is_known
 from knowwhen.training import checkpoint, shards
@@ -50,7 +51,7 @@ class RunFolder:
 
     @property
     def exists(self) -> bool:
-        return self.config.is_file()
+        return is_run(self.path)
 
     @property
     def is_finished(self) -> bool:
@@ -259,11 +260,6 @@ class RunFolder:
             release = held.pop_all()
         with release:
             yield
-
-
-def model_folder(path: Path) -> Path:
-    """Where the model of a run or of a saved model lies."""
-    return path if (path / "model.json").is_file() else RunFolder(path).model
 
 
 def _holds_nothing(path: Path) -> bool:

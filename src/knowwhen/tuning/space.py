@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from knowwhen.errors import BadRequest, NotFound, did_you_mean
-from knowwhen.training.config import Config, bundled, read_toml, settings
+from knowwhen.training.config import Config, read_toml, settings
+from knowwhen.training.recipes import bundled
 
 Point = Mapping[str, Any]
 """Settings by their full names, `section.key`."""
