@@ -67,5 +67,5 @@ clean:
 $(READY): pyproject.toml constraints.txt
 	test -d .venv || $(PYTHON) -m venv .venv
 	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt torch
-	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[docs,excel,mcp,plot,ray,rdf,serve,wikidata,dev]'
+	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[docs,excel,mcp,plot,ray,rdf,serve,tune,wikidata,dev]'
 	touch $@

@@ -25,13 +25,13 @@ from multiprocessing.connection import Connection
 import torch
 
 from benchmarks.hosts import Host, can_make_hosts, two_hosts
-from benchmarks.knowledge import generate, sizes_of
 from benchmarks.softmax import peak_bytes
 from benchmarks.training import steps_of
 from knowwhen.distributed import collectives
 from knowwhen.distributed.processes import joined
 from knowwhen.distributed.shard import current
 from knowwhen.models import build
+from knowwhen.reproduction.generated import generate, sizes_of
 from knowwhen.training import softmax
 from knowwhen.training.config import Config, read_config
 

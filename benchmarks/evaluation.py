@@ -19,13 +19,13 @@ from pathlib import Path
 import torch
 
 import knowwhen as kw
-from benchmarks import knowledge
 from knowwhen.chunks import even_slices
 from knowwhen.evaluation import Protocol, ask, rank_objects
 from knowwhen.evaluation.ranking import Room, ScoreTiles
 from knowwhen.facts.table import Facts
 from knowwhen.models import Sizes, Specification, build
 from knowwhen.models.scores import Product
+from knowwhen.reproduction import generated
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -86,7 +86,7 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=5000, help="of generated facts, objects only")
     options = parser.parse_args()
     if options.entities:
-        data = knowledge.dataset(options.entities, 20 * options.queries, held=options.queries // 2)
+        data = generated.dataset(options.entities, 20 * options.queries, held=options.queries // 2)
     else:
         data = kw.load(options.data)
     protocol = Protocol(filter=options.filter, directions="objects" if options.entities else "both")

@@ -23,11 +23,11 @@ import numpy as np
 import torch
 
 import knowwhen as kw
-from benchmarks.knowledge import generate, sizes_of
 from benchmarks.softmax import limit_jobs, peak_bytes, seconds_in_turns
 from knowwhen.facts.table import Facts, Ints
 from knowwhen.models import Background, Sizes, TemporalModel, build
 from knowwhen.models.memory import keep_pages
+from knowwhen.reproduction.generated import generate, sizes_of
 from knowwhen.training.config import Config, read_config
 from knowwhen.training.loop import Learner, TrainingFacts
 from knowwhen.training.objective import Batch, Objective

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from knowwhen.cli.main import app
 from knowwhen.models import MODELS
 from knowwhen.training.config import settings
 from knowwhen.training.recipes import recipes
+from knowwhen.tuning.space import spaces
 
 FOLDER = Path(__file__).parent
 NOTE = "<!-- made by `make docs`; edit the code instead -->\n\n"
@@ -66,7 +68,19 @@ def settings_page() -> str:
     lines += table(terms)
     lines += ["\n## Recipes\n\n", "Named author-year-model-dataset; `--recipe NAME` takes one, `--set` changes it.\n\n"]
     lines += [f"- `{name}`\n" for name in recipes()]
+    lines += [
+        "\n## Spaces\n\n",
+        "What `knowwhen tune --space NAME` searches; [tuning.md](tuning.md) shows how to write one.\n\n",
+    ]
+    lines += ["| space | settings | for |\n|---|---|---|\n", *map(space_row, spaces())]
     return "".join(lines)
+
+
+def space_row(name: str) -> str:
+    values = tomllib.loads(spaces()[name].read_text(encoding="utf-8"))
+    note = values.pop("about")["note"]
+    searched = ", ".join(f"`{section}.{key}`" for section, keys in values.items() for key in keys)
+    return f"| `{name}` | {searched} | {note} |\n"
 
 
 def table(found: Mapping[str, Mapping[str, object]]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The site's menu is the index of docs/README.md: its bold lines are menus, its links to pages their entries."""
+"""The site's menu is the index of docs/README.md: bold lines are menus, links to pages and notebooks are entries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 def menus(index: str) -> list[dict[str, list[str]]]:
     parts = re.split(r"^\*\*(.+)\*\*$", index, flags=re.M)
     return [
-        {title: re.findall(r"^- \[.+?\]\((\S+\.md)\)", text, re.M)}
+        {title: [re.sub(r"ipynb$", "ipynb.md", page) for page in re.findall(r"^- \[.+?\]\((\S+)\)", text, re.M)]}
         for title, text in zip(parts[1::2], parts[2::2], strict=True)
     ]
 

@@ -78,6 +78,7 @@ def serve() -> None:
     import knowwhen.plotting.drawn
     import knowwhen.reproduction.report
     import knowwhen.trained
+    import knowwhen.tuning.shared
     import knowwhen.wikidata.making  # noqa: F401
     import tests.faults.layer  # noqa: F401
 

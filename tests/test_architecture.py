@@ -34,6 +34,7 @@ LAYERS = [
     "query",
     "plotting",
     "trained",
+    "comparing",
     "tuning",
     "reproduction",
     "serve",
@@ -76,7 +77,7 @@ def test_all_is_the_public_surface_in_order():
     assert all(getattr(knowwhen, name) is not None for name in knowwhen.__all__)
 
 
-QUICK = [["--help"], ["data", "--help"], ["plot", "--help"], ["data", "info", "leaders"]]
+QUICK = [["--help"], ["data", "--help"], ["plot", "--help"], ["tune", "--help"], ["data", "info", "leaders"]]
 MISSING = [
     ["ask", "gone", "a", "b", "?"],
     ["ask", "gone", "--batch", __file__, "--out", "answers.csv"],
@@ -93,7 +94,7 @@ def test_help_data_and_missing_runs_do_not_import_torch(arguments):
         f"sys.argv = ['knowwhen', *{arguments!r}]\n"
         "from knowwhen.cli.main import main\n"
         "try:\n    main()\nexcept SystemExit: pass\n"
-        "print(json.dumps('torch' in sys.modules or 'matplotlib' in sys.modules))\n"
+        "print(json.dumps(any(name in sys.modules for name in ('torch', 'matplotlib', 'optuna'))))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout.splitlines()[-1]) is False

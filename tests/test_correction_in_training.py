@@ -75,7 +75,7 @@ def test_valid_agrees_and_is_told(trained, told):
     before = max(record["valid"]["mrr"] for record in trained.records)
     assert corrected > before
     assert told.lines == [
-        f"correction: learning from {round(0.1 * len(trained.dataset.train)):,} training facts that were held out",
+        f"correction: training on {round(0.1 * len(trained.dataset.train)):,} held-out training facts",
         f"valid MRR {corrected:.4f} with the correction, {before:.4f} without",
     ]
     assert trained.evaluate("valid").mrr == pytest.approx(corrected)
@@ -120,7 +120,7 @@ def test_it_is_left_out_where_valid_is_better_without(monkeypatch, tmp_path):
     monkeypatch.setattr(stages, "learn_correction", misled)
     told = Told()
     model = kw.train("leaders", run=tmp_path / "run", overrides={**SMALL, "training.epochs": 1}, progress=told)
-    assert told.lines[-1] == "validation is better without the correction, so it is left out"
+    assert told.lines[-1] == "validation MRR is better without the correction, so it is not used"
     assert not model.info()["correction"] and not kw.open(model.path).info()["correction"]
     assert model.info()["best_valid_mrr"] == model.evaluate("valid").mrr
 
@@ -221,7 +221,7 @@ def learned_apart(tmp_path_factory):
     """Decomposition and evidence apart, a training fact leaving itself out alone."""
     settings = {
         **SMALL,
-        "model.evidence": ["pair_history", "path_history", "object_profile"],
+        "model.evidence": ["pair_history", "repeat_history", "path_history", "object_profile"],
         "evidence.training": "apart",
         "evidence.leave_out": "itself",
         "evidence.learning_rate": 0.3,

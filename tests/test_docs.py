@@ -97,7 +97,8 @@ def test_the_menu_of_the_site_is_the_index():
     spec.loader.exec_module(module)
     menus = module.menus((ROOT / "docs" / "README.md").read_text(encoding="utf-8"))
     entries = [page for menu in menus for pages in menu.values() for page in pages]
-    assert sorted(entries) == sorted(p.name for p in (ROOT / "docs").glob("*.md") if p.name != "README.md")
+    pages = [page.name for page in (ROOT / "docs").glob("*.md") if page.name != "README.md"]
+    assert sorted(entries) == sorted([*pages, *(f"{page.name}.md" for page in (ROOT / "docs").glob("*.ipynb"))])
 
 
 def test_the_citation_is_of_this_version():

@@ -122,7 +122,7 @@ def test_times_are_asked_for_where_scores_depend_on_them(trained):
 def test_without_evidence_a_score_is_all_decomposition(trained):
     for answer in trained.ask("France", "has president", "?", "2012", top=3, explain=True):
         assert answer.reasons.score == pytest.approx(answer.score, abs=1e-4)
-        assert answer.reasons.facts == () and "trained without evidence" in answer.reasons.note
+        assert answer.reasons.facts == () and "no evidence terms" in answer.reasons.note
 
 
 def test_saved_and_opened_it_says_the_same(trained, tmp_path):

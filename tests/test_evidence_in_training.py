@@ -155,7 +155,7 @@ def test_with_shuffled_targets_nothing_leaks():
 
 APART = {
     **PLANTED,
-    "model.evidence": ["pair_history", "path_history", "object_profile"],
+    "model.evidence": ["pair_history", "repeat_history", "path_history", "object_profile"],
     "evidence.training": "apart",
     "evidence.leave_out": "itself",
     "evidence.learning_rate": 0.3,
@@ -247,7 +247,7 @@ def test_apart_is_saved_opened_and_resumed(tmp_path):
     whole = kw.train("leaders", run=tmp_path / "whole", overrides=settings)
     assert whole.model.apart and whole.model.leave_out == "itself"
     again = kw.open(tmp_path / "whole")
-    assert again.model.apart and [term.leave_out for term in again.model.terms] == ["itself"] * 3
+    assert again.model.apart and [term.leave_out for term in again.model.terms] == ["itself"] * 4
     assert again.evaluate("valid", sample=20).mrr == whole.evaluate("valid", sample=20).mrr
     kw.train("leaders", run=tmp_path / "run", overrides={**settings, "training.epochs": 1})
     resumed = kw.train(None, run=tmp_path / "run", resume=True, overrides={"training.epochs": 2})

@@ -3,11 +3,13 @@
 import os
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
 from knowwhen.errors import BadRequest, DiskError
-from knowwhen.files import append_line, check_target, locked, whole_folder, write_whole, writing
+from knowwhen.files import append_line, check_target, in_turn, locked, whole_folder, write_whole, writing
 
 
 @pytest.fixture
@@ -41,7 +43,7 @@ def test_a_failing_write_leaves_the_old_file(tmp_path, full_disk):
 
 
 def test_a_disk_error_says_what_is_left_and_other_errors_pass(tmp_path):
-    with pytest.raises(DiskError, match="cannot write to here: File exists; what was saved before is intact"):  # noqa: SIM117
+    with pytest.raises(DiskError, match="cannot write to here: File exists; earlier checkpoints are intact"):  # noqa: SIM117
         with writing("here"):
             tmp_path.mkdir()
     with pytest.raises(ValueError, match="mine"), writing(tmp_path):
@@ -155,7 +157,7 @@ def test_a_target_is_looked_at_without_a_trace(tmp_path):
     for name in ("old", "new"):
         check_target(tmp_path / name)
     assert names(tmp_path) == ["old"] and (tmp_path / "old").read_text() == "old"
-    for path, message in ((tmp_path, "is a folder"), (tmp_path / "no" / "x", r"there is no folder .*no to write x in")):
+    for path, message in ((tmp_path, "is a folder"), (tmp_path / "no" / "x", r"cannot write .*x: .*no does not exist")):
         with pytest.raises(BadRequest, match=message):
             check_target(path)
 
@@ -198,3 +200,21 @@ with locked(here / "lock", BadRequest("busy")):
 def test_the_calls_of_windows_do_the_same(tmp_path):
     done = subprocess.run([sys.executable, "-c", WINDOWS, tmp_path], capture_output=True, text=True, check=True)
     assert done.stdout == "['data', 'data/a', 'lock']\n"
+
+
+def test_work_in_turn_waits_for_whoever_has_it_and_leaves_no_lock(tmp_path):
+    began, order = threading.Event(), []
+
+    def first():
+        with in_turn(tmp_path / ".lock"):
+            began.set()
+            time.sleep(0.2)
+            order.append("first")
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    began.wait()
+    with in_turn(tmp_path / ".lock"):
+        order.append("second")
+    thread.join()
+    assert order == ["first", "second"] and names(tmp_path) == []

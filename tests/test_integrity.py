@@ -44,7 +44,7 @@ def without(data, name, frame="train"):
 
 def test_facts_that_were_deleted_are_missed(run):
     without(run / "model" / "data", "Charles de Gaulle")
-    with pytest.raises(DamagedFile, match=r"train.parquet is damaged: it is not what SHA256SUMS has written down"):
+    with pytest.raises(DamagedFile, match=r"train.parquet is damaged: its SHA-256 does not match SHA256SUMS"):
         kw.open(run)
 
 
@@ -55,7 +55,9 @@ def test_other_data_than_that_of_training_is_refused_even_where_its_sums_are_rig
     with pytest.raises(DamagedFile, match=r"data/SHA256SUMS is damaged"):
         kw.open(run)
     seal(run / "model", but=("added",))
-    with pytest.raises(DamagedFile, match=r"is not the data that the model was trained on: hash \w{12}, then \w{12}"):
+    with pytest.raises(
+        DamagedFile, match=r"is not the data that the model was trained on: its hash is \w{12}, not \w{12}"
+    ):
         kw.open(run)
     with pytest.raises(DamagedFile, match=r"is not the data that the model was trained on"):
         kw.train(None, run=run, resume=True, overrides={"training.epochs": 3})
@@ -63,12 +65,12 @@ def test_other_data_than_that_of_training_is_refused_even_where_its_sums_are_rig
 
 def test_a_smaller_dataset_is_refused_before_anything_is_allocated_also_unverified(run):
     without(run / "model" / "data", "France")
-    with pytest.raises(DamagedFile, match=r"model.json does not fit .*data: Sizes\(entities=1487, .*entities=\d+"):
+    with pytest.raises(DamagedFile, match=r"model.json does not match .*data: Sizes\(entities=1487, .*entities=\d+"):
         kw.open(run, verify=False)
     about = json.loads((run / "model" / "model.json").read_text())
     about["sizes"]["entities"] = 100_000_000_000
     (run / "model" / "model.json").write_text(json.dumps(about))
-    with pytest.raises(DamagedFile, match="does not fit"):
+    with pytest.raises(DamagedFile, match="does not match"):
         kw.open(run, verify=False)
 
 
@@ -101,7 +103,7 @@ def test_weights_of_another_type_are_refused(run):
     save_file({name: tensor.to(torch.int32) for name, tensor in load_file(path).items()}, path)
     with pytest.raises(DamagedFile, match=r"weights.safetensors is damaged"):
         kw.open(run)
-    with pytest.raises(DamagedFile, match=r"the weights do not fit this version of tntcomplex"):
+    with pytest.raises(DamagedFile, match=r"the weights do not match this version of tntcomplex"):
         kw.open(run, verify=False)
 
 
@@ -125,7 +127,7 @@ def test_the_best_checkpoint_is_not_replaced_by_the_last_in_silence(run):
         (run / name).unlink()
     assert kw.open(run)
     (run / "checkpoints" / "best.safetensors").unlink()
-    with pytest.raises(DamagedFile, match=r"best.safetensors is missing, and the last epoch is not the best"):
+    with pytest.raises(DamagedFile, match=r"best.safetensors is missing, and the last checkpoint is not the best"):
         kw.open(run)
 
 
@@ -218,10 +220,10 @@ def test_sums_are_those_of_sha256sum_and_hold_nothing_outside(tmp_path):
 def test_a_table_that_came_later_is_not_read(tmp_path):
     kw.load("leaders").save(tmp_path / "data")
     (tmp_path / "data" / "valid.csv").write_text("subject,predicate,object,time\nFrance,has president,Nobody,2000\n")
-    with pytest.raises(kw.KnowwhenError, match=r"valid.csv is new: SHA256SUMS does not list it"):
+    with pytest.raises(kw.KnowwhenError, match=r"valid.csv is not listed in SHA256SUMS"):
         kw.load(tmp_path / "data")
     (tmp_path / "data" / FILE).unlink()
-    with pytest.raises(kw.KnowwhenError, match=r"valid.csv and valid.parquet are both tables of valid; remove one"):
+    with pytest.raises(kw.KnowwhenError, match=r"valid.csv and valid.parquet are both valid tables; remove one"):
         kw.load(tmp_path / "data")
 
 
@@ -239,4 +241,4 @@ def test_another_number_of_cores_is_said_on_resume(run):
     text = "".join(config.read_text().splitlines(keepends=True)[:-1]).replace("threads = 1\n", "threads = 2\n")
     config.write_text(text)
     kw.train(None, run=run, resume=True, progress=Listening())
-    assert "began on 2 cores and continues on 1: its numbers may differ in the last bits" in said[0]
+    assert "started on 2 cores and continues on 1: the last bits of its numbers may differ" in said[0]

@@ -116,7 +116,7 @@ def test_a_fresh_process_refuses_its_code_in_one_line_until_it_is_allowed(traine
 
 def test_the_library_refuses_it_until_it_is_registered_or_allowed(trained, monkeypatch, unregistered):
     folder, _ = trained
-    with pytest.raises(UnknownModel, match="EraMult of the module 'my_module', whose code knowwhen does not run"):
+    with pytest.raises(UnknownModel, match="EraMult comes from the module 'my_module', which knowwhen does not import"):
         kw.open(folder / "runs" / "era")
     monkeypatch.syspath_prepend(folder)
     import my_module
@@ -134,13 +134,15 @@ def test_a_run_goes_on_where_the_class_is_named_again_or_allowed(trained, tmp_pa
     kw.train("leaders", run=tmp_path / "run", overrides=begun)
     for epochs, more in ((2, {"overrides": {"model.name": "my_module:EraMult"}}), (3, {"allow_code": True})):
         registry._models.pop("eramult")
-        with pytest.raises(UnknownModel, match="EraMult of the module 'my_module', whose code knowwhen does not run"):
+        with pytest.raises(
+            UnknownModel, match="EraMult comes from the module 'my_module', which knowwhen does not import"
+        ):
             kw.train(None, run=tmp_path / "run", resume=True, epochs=epochs)
         assert kw.train(None, run=tmp_path / "run", resume=True, epochs=epochs, **more).info()["epochs"] == epochs
     for name in ("model.json", "SHA256SUMS"):
         (tmp_path / "run" / "model" / name).unlink()  # as before the run was finished
     registry._models.pop("eramult")
-    with pytest.raises(UnknownModel, match="whose code knowwhen does not run by itself"):
+    with pytest.raises(UnknownModel, match="which knowwhen does not import on its own"):
         kw.open(tmp_path / "run")
     assert kw.open(tmp_path / "run", allow_code=True).info()["model"] == "eramult"
 
@@ -148,7 +150,7 @@ def test_a_run_goes_on_where_the_class_is_named_again_or_allowed(trained, tmp_pa
 def test_a_device_that_is_none_is_refused_in_one_line(trained, forks):
     folder, _ = trained
     done = forks.run("info", "runs/era", "--allow-code", "--device", "gpu", cwd=folder)
-    assert (done.code, done.err) == (1, "knowwhen: no device 'gpu'; expected cpu, cuda, mps\n")
+    assert (done.code, done.err) == (1, "knowwhen: unknown device 'gpu'; expected cpu, cuda, mps\n")
 
 
 def test_an_installed_package_offers_it_by_name(trained, python):

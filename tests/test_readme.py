@@ -1,6 +1,5 @@
-"""What the README and the notebook tell people to type is run as written."""
+"""What the README tells people to type is run as written."""
 
-import json
 import re
 import shlex
 from pathlib import Path
@@ -9,7 +8,6 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-NOTEBOOK = json.loads((ROOT / "docs" / "tour.ipynb").read_text(encoding="utf-8"))
 
 
 def blocks(text: str, kind: str) -> list[str]:
@@ -52,24 +50,6 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, quick_time_head):
     exec(compile(code.replace('recipe="leaders"', 'recipe="leaders", epochs=2'), "README.md", "exec"), names)
     assert len(names["answers"]) == 10
     assert (tmp_path / "presidents.svg").exists()
-
-
-@pytest.mark.slow
-def test_the_notebook_runs_from_top_to_bottom(tmp_path, monkeypatch, quick_time_head):
-    monkeypatch.chdir(tmp_path)
-    names = {}
-    for cell in NOTEBOOK["cells"]:
-        if cell["cell_type"] == "code":
-            code = compile("".join(cell["source"]), cell["id"], "exec")
-            exec(code, names)
-    assert names["answers"][0].name == "Barack Obama"
-    assert "1981" <= names["when"].best <= "1995"
-    assert (tmp_path / "french-presidents.svg").exists()
-
-
-def test_the_notebook_holds_no_output_and_unique_cells():
-    assert all(cell.get("outputs", []) == [] for cell in NOTEBOOK["cells"])
-    assert len({cell["id"] for cell in NOTEBOOK["cells"]}) == len(NOTEBOOK["cells"])
 
 
 def test_the_results_of_the_readme_are_those_that_reproduce_wrote():

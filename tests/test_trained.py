@@ -116,7 +116,7 @@ def test_ctrl_c_saves_within_a_moment_and_resume_ends_the_same(finished, tmp_pat
     _, said = process.communicate(timeout=20)
     assert time.monotonic() - asked < 5
     assert process.returncode == 130
-    assert "and saved; continue with: knowwhen train --run run --resume" in said.splitlines()[-1]
+    assert "state saved; continue with: knowwhen train --run run --resume" in said.splitlines()[-1]
     done = len(RunFolder(run).records())
     assert done < 400
     resumed = kw.train(None, run=run, resume=True, epochs=done + 2)
@@ -170,8 +170,8 @@ def test_killed_at_any_moment_a_run_resumes_to_the_same_bits(tmp_path):
     ("make", "message"),
     [
         (lambda run: train(run), "already contains a run; continue it with --resume"),
-        (lambda run: kw.train("leaders", run=run, resume=True, rank=5), "began with model.rank = 4, not 5"),
-        (lambda run: kw.train(other_data(run), run=run, resume=True), "the data has changed since"),
+        (lambda run: kw.train("leaders", run=run, resume=True, rank=5), "was started with model.rank = 4, not 5"),
+        (lambda run: kw.train(other_data(run), run=run, resume=True), "the data differs from that of"),
     ],
 )
 def test_a_run_is_not_mixed_with_another(finished, make, message):
@@ -189,7 +189,7 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(RunError, match="exists and is not an empty folder"):
         train(tmp_path)
-    with pytest.raises(BadRequest, match=r"there is no run in .* to resume"):
+    with pytest.raises(BadRequest, match=r"no run to resume in"):
         kw.train(None, run=tmp_path / "nothing", resume=True)
     with pytest.raises(RunError, match="holds no run and no model: there is no such folder"):
         kw.open(tmp_path / "nowhere")
@@ -247,7 +247,9 @@ def test_a_full_disk_is_one_line_and_the_last_checkpoint_stays(tmp_path, monkeyp
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(DiskError, match=r"cannot write to .*run: No space left on device; what was saved"):
+    with pytest.raises(
+        DiskError, match=r"cannot write to .*run: No space left on device; earlier checkpoints are intact"
+    ):
         kw.train(None, run=run, resume=True, epochs=2)
     monkeypatch.undo()
     assert files(run) == before
@@ -265,7 +267,7 @@ def test_an_interrupt_in_the_library_saves_too(tmp_path, monkeypatch):
             if state.epoch == 1:
                 os.kill(os.getpid(), signal.SIGINT)
 
-    with pytest.raises(Interrupted, match="stopped in epoch 2, step 1 of 15 and saved"):
+    with pytest.raises(Interrupted, match="stopped in epoch 2, step 1 of 15, state saved"):
         kw.train("leaders", run=tmp_path / "run", overrides=SMALL, progress=Impatient())
     resumed = kw.train(None, run=tmp_path / "run", resume=True)
     assert resumed.records == train(tmp_path / "straight").records
@@ -288,7 +290,7 @@ def test_slow_bf16_is_said_in_advance(monkeypatch):
         monkeypatch.setattr(knowwhen.training.stages, "fast_bf16", lambda device, fast=fast: fast)
         changes = {**SMALL, "training.precision": "bf16", "training.epochs": 1}
         kw.train("leaders", overrides=changes, progress=Heard())
-    assert Heard.texts == ["this machine has no bf16 instructions: training.precision=fp32 is many times faster here"]
+    assert Heard.texts == ["this CPU has no bf16 instructions; training.precision=fp32 is many times faster"]
 
 
 @pytest.mark.parametrize("name", ["complex", "tcomplex", "distmult"])

@@ -34,22 +34,26 @@ from knowwhen.facts.vocabulary import Vocabulary
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
+    from knowwhen.comparing import compare
     from knowwhen.evaluation.evaluate import evaluate
     from knowwhen.evaluation.protocol import Protocol
     from knowwhen.models import Decomposition, register
     from knowwhen.plotting.plot import plot
     from knowwhen.trained import TrainedModel, open, train
+    from knowwhen.tuning.tune import tune
 
 # Imported from these on first use: loading data and `--help` stay quick.
 _NEED_TORCH = {
     "Decomposition": "knowwhen.models",
     "Protocol": "knowwhen.evaluation",
     "TrainedModel": "knowwhen.trained",
+    "compare": "knowwhen.comparing",
     "evaluate": "knowwhen.evaluation",
     "open": "knowwhen.trained",
     "plot": "knowwhen.plotting",
     "register": "knowwhen.models",
     "train": "knowwhen.trained",
+    "tune": "knowwhen.tuning.tune",
 }
 
 
@@ -94,10 +98,12 @@ __all__ = [
     "Vocabulary",
     "WorkerDied",
     "__version__",
+    "compare",
     "evaluate",
     "load",
     "open",
     "plot",
     "register",
     "train",
+    "tune",
 ]

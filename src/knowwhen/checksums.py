@@ -42,7 +42,7 @@ def verify(folder: Path, remedy: str) -> frozenset[str] | None:
         if not (folder / name).exists():
             raise DamagedFile(f"{folder / name} is missing; {remedy}")
         if file_sum(folder / name) != expected:
-            raise DamagedFile(f"{folder / name} is damaged: it is not what {FILE} has written down; {remedy}")
+            raise DamagedFile(f"{folder / name} is damaged: its SHA-256 does not match {FILE}; {remedy}")
     return frozenset(sums)
 
 
@@ -70,7 +70,7 @@ def _read(path: Path, remedy: str) -> dict[str, str]:
     sums = {match[2]: match[1] for match in found if match}
     outside = [name for name in sums if Path(name).is_absolute() or ".." in Path(name).parts]
     if outside or len(sums) < len(lines):
-        raise DamagedFile(f"{path} is damaged: {(outside or ['a name'])[0]!r} stands there wrongly; {remedy}")
+        raise DamagedFile(f"{path} is damaged: it lists {(outside or ['a name'])[0]!r} by mistake; {remedy}")
     return sums
 
 

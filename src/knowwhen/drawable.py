@@ -16,7 +16,7 @@ class Drawable:
     """Gives `.plot()` to a value."""
 
     def plot(self, out: str | Path | None = None) -> Any:
-        """The matplotlib figure of this value, also written to a file (.svg, .png, .pdf) with `out`."""
+        """Draw this value as a matplotlib figure; `out` also writes it to a .svg, .png or .pdf file."""
         return draw(self, out)
 
 
@@ -24,7 +24,5 @@ def draw(value: Any, out: str | Path | None = None) -> Any:
     """The figure of a value; with `out` also written to that file."""
     make = next((FIGURES[kind] for kind in type(value).__mro__ if kind in FIGURES), None)
     if make is None:
-        raise BadRequest(
-            f"no figure for a {type(value).__name__}; expected answers, a timeline or a calibration report"
-        )
+        raise BadRequest(f"cannot draw a {type(value).__name__}; expected answers, a timeline or a calibration report")
     return make(value, out)

@@ -1,27 +1,27 @@
 """Every exception of knowwhen.
 
-KnowwhenError
-├── BadInput            a file or value that cannot be read as facts
-│   ├── BadDate         a text that is not a date
-│   └── BadFacts        rows of a table that are not facts, each with file, line and column
-├── NotFound            something asked for by name
-│   ├── UnknownName     an entity or predicate that the vocabulary does not hold
-│   ├── UnknownDataset  neither a known name, a folder nor a file
-│   ├── UnknownModel    a model that is not registered, or whose code may not be run
-│   └── TimeOutside     a time that the timeline does not cover
-├── BadRequest          a request that contradicts itself or the data
-├── NonFiniteScores     a model whose scores are not numbers: its training diverged
-├── RunError            a run folder that cannot be used as asked
-│   ├── DamagedFile     a file of a run that cannot be read back
-│   └── DiskError       the disk is full, or the folder cannot be written
-├── Diverged            a loss that is no longer a number
-├── Interrupted         the user stopped a run, and its state is saved
-├── MissingExtra        an optional package that is not installed
-├── WorkerDied          a process of ours that something else ended
-│   └── LostOthers      one of several processes, to which the others answer no more
-└── DownloadFailed      the network, the server or the checksum said no
+    KnowwhenError
+    ├── BadInput            a file or value that cannot be read as facts
+    │   ├── BadDate         not a date
+    │   └── BadFacts        rows of a table that are not facts, each with file, line and column
+    ├── NotFound            an unknown name
+    │   ├── UnknownName     of an entity or predicate
+    │   ├── UnknownDataset  of a dataset, folder or file
+    │   ├── UnknownModel    of a model, or of one whose code may not be run
+    │   └── TimeOutside     a date before the first one in the data
+    ├── BadRequest          a request that contradicts itself or the data
+    ├── NonFiniteScores     a model whose scores are not numbers, because training diverged
+    ├── RunError            a run folder that cannot be used this way
+    │   ├── DamagedFile     a file of a run that cannot be read back
+    │   └── DiskError       the disk is full, or the folder is not writable
+    ├── Diverged            a loss that is not a number
+    ├── Interrupted         a run stopped by the user, after saving its state
+    ├── MissingExtra        an optional package that is not installed
+    ├── WorkerDied          a worker process that was killed
+    │   └── LostOthers      one of several processes that lost contact with the others
+    └── DownloadFailed      a network, server or checksum error
 
-Each carries the HTTP status under which a web page reports it.
+The attribute `status` is the HTTP status with which the server reports the error.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from typing import Any, ClassVar, Protocol
 
 
 class KnowwhenError(Exception):
-    """Base of all errors that a user can cause and mend; its text is one line.
+    """Base of all errors that a user can cause and fix. The message is one line.
 
-    `column` is the part of a question or fact that is wrong (subject, predicate, object or time) and `row` its place in
-    a batch, from 1, or its line in a file; each is None where there is none. Where an error knows more, it has more
-    attributes; `to_dict` lists all of them.
+    `column` is the wrong part of a question or fact (subject, predicate, object or time), and `row` its place in a
+    batch, from 1, or its line in a file; both are None where they do not apply. Some errors have more attributes, which
+    `to_dict` lists.
     """
 
     status: ClassVar[int] = 500
@@ -44,7 +44,7 @@ class KnowwhenError(Exception):
     column: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The class, the text and the attributes, in JSON's types: what `--json` prints."""
+        """Class, message and attributes as JSON types: what `--json` prints."""
         place = {name: value for name in ("row", "column") if (value := getattr(self, name)) is not None}
         return {"error": type(self).__name__, "message": str(self), **place, **self.details()}
 
@@ -74,7 +74,7 @@ class BadDate(BadInput):
 
 
 class BadRow(Protocol):
-    """A row that is not a fact, and where it stands."""
+    """A row that is not a fact, and where it is."""
 
     def to_dict(self) -> dict[str, Any]: ...
 
@@ -82,7 +82,7 @@ class BadRow(Protocol):
 class BadFacts(BadInput):
     """Rows that are not facts.
 
-    `problems` has one for each that was looked at, with file, line, column, found and expected.
+    `problems` has one entry per row, with file, line, column, found and expected.
     """
 
     def __init__(self, message: str, problems: Sequence[BadRow]) -> None:
@@ -107,7 +107,7 @@ class NotFound(KnowwhenError):
 
 
 class UnknownName(NotFound):
-    """A name of a `kind` (entity or predicate) that the vocabulary does not hold."""
+    """An unknown `name` of a `kind` (entity or predicate), with `suggestions` of similar names."""
 
     def __init__(self, message: str, suggestions: Sequence[str] = (), *, kind: str = "", name: str = "") -> None:
         super().__init__(message, suggestions, name=name)
@@ -166,7 +166,7 @@ class NonFiniteScores(KnowwhenError):
 
 
 class MissingExtra(KnowwhenError):
-    """A feature needs packages that are not there; `extra` is the name under which pip installs them."""
+    """A feature needs packages that are not installed; pip installs them as `knowwhen[extra]`."""
 
     status = 501
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from knowwhen.errors import BadRequest, DiskError, KnowwhenError
 
-INTACT = "what was saved before is intact (--resume)"
+INTACT = "earlier checkpoints are intact; continue with --resume"
 UNCHANGED = "nothing was written"
 BLOCK = 16 << 20  # bytes handed to the system at once
 PART = ".part"
@@ -67,9 +68,9 @@ def put_in_place(part: Path, path: Path, keep: Path | None = None) -> None:
 def check_target(path: Path) -> None:
     """An error before the work, where a file cannot be written after it."""
     if path.is_dir():
-        raise BadRequest(f"{path} is a folder; expected the name of a file to write")
+        raise BadRequest(f"{path} is a folder; expected a file to write")
     if not path.parent.is_dir():
-        raise BadRequest(f"there is no folder {path.parent} to write {path.name} in; make it first")
+        raise BadRequest(f"cannot write {path}: the folder {path.parent} does not exist")
     with writing(path, "choose another place"):
         part = part_of(path)
         _write(part, b"", os.O_TRUNC)
@@ -80,7 +81,7 @@ def check_new(folder: Path) -> None:
     """An error unless a folder is yet to be made, or empty; what killed processes left beside it is swept up."""
     sweep_folders(folder.parent)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise BadRequest(f"{folder} exists and is not an empty folder; choose another")
+        raise BadRequest(f"{folder} exists and is not an empty folder; choose another name")
 
 
 @contextmanager
@@ -143,6 +144,23 @@ def locked(path: Path, busy: KnowwhenError, passing: bool = False) -> Iterator[N
         os.close(handle)
         if passing and sys.platform == "win32":  # which removes no file that is open
             _forget(path)
+
+
+@contextmanager
+def in_turn(path: Path) -> Iterator[None]:
+    """Holds the lock of a file after whoever has it; for work that takes a moment."""
+    with ExitStack() as held:
+        while True:
+            try:
+                held.enter_context(locked(path, _Taken(), passing=True))
+                break
+            except _Taken:
+                time.sleep(0.02)
+        yield
+
+
+class _Taken(KnowwhenError):
+    pass
 
 
 def _acquire(path: Path, busy: KnowwhenError) -> int:

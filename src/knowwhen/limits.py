@@ -35,6 +35,6 @@ def check_unpacked(what: object, size: int) -> None:
     limit = unpacked_bytes()
     if size > limit:
         raise BadInput(
-            f"{what} takes more than {limit / 1e9:g} GB when it is unpacked; if you trust it and have the memory, "
+            f"{what} takes more than {limit / 1e9:g} GB when unpacked; if you trust it and have the memory, "
             f"set {VARIABLE} higher"
         )

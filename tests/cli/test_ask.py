@@ -39,7 +39,7 @@ def test_people_see_a_table_and_programs_the_same_answers(knowwhen, run):
     done = knowwhen("ask", *question)
     lines = done.stdout.splitlines()
     assert lines[0] == "(United States, has president, ?, 2012)"
-    assert lines[-1] == "probabilities are calibrated on valid"
+    assert lines[-1] == "probabilities are calibrated on validation facts"
     assert len(lines) == 6
     assert done.stderr == ""
     values = json.loads(knowwhen("ask", *question, "--json").stdout)
@@ -87,10 +87,7 @@ def test_a_file_of_questions_is_answered_but_for_its_bad_rows(knowwhen, run, tmp
     assert json.loads(done.stdout) == {"questions": 6, "answered": 4, "bad": 2, "out": str(out)}
     told = done.stderr.splitlines()
     assert told[0].startswith(f"{questions}:{first + 1}: no entity 'Untied States'; did you mean 'United States'")
-    assert (
-        told[1]
-        == f"{questions}:{first + 4}: '1800' is before the first date in the data, which covers 1945 to 2025 by year"
-    )
+    assert told[1] == f"{questions}:{first + 4}: '1800' is before the first date in the data (1945 to 2025 by year)"
     read = {"csv": pl.read_csv, "jsonl": pl.read_ndjson, "parquet": pl.read_parquet}[ending]
     answers = read(out)
     assert answers["row"].to_list() == sorted(answers["row"].to_list())
@@ -120,7 +117,7 @@ def test_questions_are_read_as_facts_are(forks, knowwhen, run, tmp_path):
 def test_why_lists_what_a_score_is_made_of(knowwhen, with_evidence):
     question = ("ask", with_evidence, "United States", "has president", "?", "2012", "--top", "2", "--why")
     lines = knowwhen(*question).stdout.splitlines()
-    assert lines[-1] == "the shares under an answer add up to its score"
+    assert lines[-1] == "the parts under an answer add up to its score"
     assert [line.split()[0] for line in lines if line.startswith("     d")] == ["decomposition"] * 2
     assert any("citizen of, United States (without a date) " in line for line in lines)
     for answer in json.loads(knowwhen(*question, "--json").stdout)["answers"]:
@@ -157,9 +154,7 @@ def test_why_in_a_file_of_questions(knowwhen, with_evidence, tmp_path):
 def test_why_without_evidence_is_a_note(knowwhen, run):
     done = knowwhen("ask", run, "France", "has president", "?", "2012", "--why")
     assert done.returncode == 0
-    assert done.stdout.splitlines()[-1].startswith(
-        "this model was trained without evidence, so no facts explain the score"
-    )
+    assert done.stdout.splitlines()[-1].startswith("this model has no evidence terms, so no facts explain its scores")
 
 
 def test_export_writes_embeddings_and_answers(knowwhen, run, tmp_path):
@@ -181,7 +176,7 @@ def test_export_writes_embeddings_and_answers(knowwhen, run, tmp_path):
 
 def test_calibration_is_part_of_an_evaluation(knowwhen, run):
     done = knowwhen("evaluate", run, "--calibration")
-    assert "temperatures fitted on valid; ECE in 15 bins on test" in done.stdout
+    assert "temperatures fitted on validation; ECE in 15 bins on test" in done.stdout
     values = json.loads(knowwhen("evaluate", run, "--calibration", "--json").stdout)["calibration"]
     assert set(values["slots"]) == {"object", "subject", "predicate", "time"}
     bins = values["slots"]["object"]["after"]["bins"]
@@ -192,14 +187,14 @@ def test_calibration_is_part_of_an_evaluation(knowwhen, run):
     ("arguments", "message"),
     [
         (["France"], "knowwhen: a question needs SUBJECT, PREDICATE and OBJECT, with ? for one of them or for TIME"),
-        (["France", "has president", "_", "_"], "knowwhen: 2 of 4 places are '?'"),
+        (["France", "has president", "_", "_"], "knowwhen: a question needs exactly one '?'"),
         (["France", "has presidant", "_"], "knowwhen: no predicate 'has presidant'; did you mean 'has president'?"),
         (["France", "has president", "_", "--out", "x.csv"], "knowwhen: --out needs --batch"),
         (["France", "has president", "_", "--candidates", "nofile"], "knowwhen: --candidates is 'nofile', which is no"),
         (["--batch", "q.csv"], "knowwhen: --batch reads questions from a file and needs --out FILE"),
         (
             ["--batch", "q.csv", "--out", "a.csv", "--why"],
-            "knowwhen: --why lists facts, for which 'a.csv' has no place",
+            "knowwhen: --why writes lists of facts, which need --out with .jsonl, not 'a.csv'",
         ),
         (["--batch", ".", "--out", "a.csv"], "knowwhen: cannot read .: it is a folder; expected a file"),
         (["--batch", "q.csv", "--out", "a.csv"], "knowwhen: cannot read q.csv: it does not exist; expected a file"),
@@ -218,7 +213,10 @@ def test_mistakes_are_one_line(knowwhen, run, tmp_path, arguments, message):
         ([], "knowwhen: name a file to write: --out embeddings.parquet"),
         (["--what", "weights", "--out", "x.npz"], "knowwhen: --what is 'weights'; expected embeddings, answers"),
         (["--of", "days", "--out", "x.npz"], "knowwhen: no embeddings of 'days'; expected entities, predicates"),
-        (["--what", "answers", "--split", "dev", "--out", "x.csv"], "knowwhen: no split 'dev'; there are train, valid"),
+        (
+            ["--what", "answers", "--split", "dev", "--out", "x.csv"],
+            "knowwhen: unknown split 'dev'; expected train, valid",
+        ),
         (["--what", "answers", "--out", "x.npz"], "knowwhen: cannot tell the format of answers from 'x.npz'"),
     ],
 )
@@ -253,7 +251,7 @@ def test_names_lists_and_searches(knowwhen, run):
     found = knowwhen("names", run, "mitterand", "--kind", "entity").stdout
     assert found.splitlines()[0].split() == ["name", "kind", "facts"] and "François Mitterrand" in found
     nothing = knowwhen("names", run, "xyzzyxyzzy")
-    assert nothing.returncode == 1 and "no name begins with 'xyzzyxyzzy'" in nothing.stderr
+    assert nothing.returncode == 1 and "no name is like 'xyzzyxyzzy'" in nothing.stderr
     assert "expected entity or predicate" in knowwhen("names", run, "--kind", "thing").stderr
 
 

@@ -29,7 +29,7 @@ def test_people_see_the_report_and_the_weights(knowwhen):
     ("arguments", "message"),
     [
         (["nowhere"], "knowwhen: no dataset, folder or file 'nowhere'"),
-        (["leaders", "--split", "dev"], "knowwhen: no split 'dev'; there are train, valid, test"),
+        (["leaders", "--split", "dev"], "knowwhen: unknown split 'dev'; expected train, valid, test"),
         (["leaders", "--ties", "lucky"], "knowwhen: ties is 'lucky'; expected half, pessimistic, optimistic"),
     ],
 )

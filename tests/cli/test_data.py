@@ -20,7 +20,7 @@ def test_info_prints_one_json_object(knowwhen, facts):
     done = knowwhen("data", "info", facts, "--columns", COLUMNS, "--json")
     info = json.loads(done.stdout)
     assert (info["train"], info["valid"], info["test"]) == (16, 2, 2)
-    assert (info["first"], info["last"], info["points"]) == ("1990", "2009", 20)
+    assert (info["first"], info["last"], info["events"]) == ("1990", "2009", 20)
     assert (info["name"], info["granularity"], len(info["hash"])) == ("facts", "year", 64)
     assert (done.stderr, done.returncode) == ("", 0)
 
@@ -43,7 +43,7 @@ def test_import_writes_a_folder_that_everything_reads(knowwhen, facts, tmp_path)
     again = knowwhen("data", "import", facts, "--columns", COLUMNS, "--out", out)
     assert (again.returncode, again.stderr) == (
         1,
-        f"knowwhen: {out} exists and is not an empty folder; choose another\n",
+        f"knowwhen: {out} exists and is not an empty folder; choose another name\n",
     )
 
 
@@ -74,24 +74,24 @@ def test_check_is_a_diagnosis_that_ends_with_the_next_command(knowwhen, tmp_path
     lines = done.stdout.splitlines()
     for line in (
         "jobs.csv: text with semicolons, UTF-8, 6 rows",
-        "dates: dd.mm.yyyy (4 different)",
-        "bad: 1 row (line 5): Employer: found nothing, expected a name",
-        "facts: 2 (2 train): 1 with begin and end, 1 with one of them",
+        "dates: dd.mm.yyyy (4 distinct)",
+        "bad: 1 row (line 5): Employer: empty; expected a name",
+        "facts: 2 (2 train): 1 interval, 1 half-open",
         "duplicates left out: 1",
         "nearly the same: 'Ada', 'ada'",
-        "note: jobs.csv: 1 column is not used: note",
-        "note: jobs.csv: blanks around names were removed in 1 cell",
-        "note: jobs.csv: dates such as 9999-12-31 were read as open",
+        "note: jobs.csv: 1 unused column: note",
+        "note: jobs.csv: removed spaces around names in 1 cell",
+        "note: jobs.csv: read dates such as 9999-12-31 as open",
     ):
         assert line in lines, done.stdout
-    assert any(line.startswith("bad: 2 rows (line 6, 7): From: found another text, expected YYYY") for line in lines)
+    assert any(line.startswith("bad: 2 rows (lines 6, 7): From: 'never' is not a date; ") for line in lines)
     assert not (tmp_path / "jobs.csv.rejects.tsv").exists()
     # More rows are bad than good: mend the table before anything else.
     assert not any(line.startswith("next:") for line in lines)
     done = knowwhen("data", "check", "jobs.csv", "--columns", columns, "--skip-bad", cwd=tmp_path)
     last = done.stdout.splitlines()[-1]
     assert last == f"next: knowwhen train jobs.csv --columns {columns} --skip-bad --run runs/jobs"
-    assert "note: most rows were skipped" not in done.stdout
+    assert "note: most rows are bad" not in done.stdout
     assert (done.returncode, (tmp_path / "jobs.csv.rejects.tsv").exists()) == (0, True)
 
 
@@ -112,7 +112,7 @@ def test_the_next_command_of_check_runs(knowwhen, tmp_path):
 def test_when_most_rows_are_bad_it_says_so_and_where_they_are(knowwhen, tmp_path):
     (tmp_path / "facts.csv").write_text("s,p,o,time\na,b,c,1999\n" + "a,b,c,never\n" * 3)
     done = knowwhen("data", "info", "facts.csv", "--skip-bad", cwd=tmp_path)
-    assert "note: most rows were skipped: 3 of 4 (75%), and written to facts.csv.rejects.tsv" in done.stderr
+    assert "note: most rows are bad: skipped 3 of 4 rows (75%); they are in facts.csv.rejects.tsv" in done.stderr
     nothing = knowwhen("data", "check", "facts.csv", "--date-format", "%d.%m.%Y", cwd=tmp_path)
     assert (nothing.returncode, "bad: 4 rows" in nothing.stdout) == (1, True), nothing.stdout
 
@@ -127,7 +127,7 @@ def test_what_is_overlooked_is_said_by_info_import_and_train(knowwhen, tmp_path)
     for command in (["data", "info"], ["data", "import", "--out", "mine"], ["train", "--run", "r", *QUICK]):
         done = knowwhen(*command, "facts.csv", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-        assert "note: facts.csv: 1 column is not used: on\nnote: no fact has a time" in done.stderr
+        assert "note: facts.csv: 1 unused column: on\nnote: no fact has a time" in done.stderr
 
 
 QUICK = ["--set", "model.rank=2", "--set", "training.epochs=1"]
@@ -139,7 +139,7 @@ def test_bad_rows_are_skipped_on_demand_and_written_down(knowwhen, tmp_path):
     assert failed.returncode == 1
     assert failed.stdout == ""
     assert failed.stderr.startswith(
-        "knowwhen: 1 bad row (--skip-bad reads on without them)\n  facts.csv:3: time: found"
+        "knowwhen: 1 bad row; read the others with --skip-bad\n  facts.csv:3: time: 'never' is not"
     )
     skipped = knowwhen("data", "info", "facts.csv", "--skip-bad", "--json", cwd=tmp_path)
     assert json.loads(skipped.stdout)["bad_rows_skipped"] == 1
@@ -157,10 +157,10 @@ def test_list_names_what_is_here_and_what_can_be_had(knowwhen):
     ("arguments", "message"),
     [
         (["info", "nowhere"], "knowwhen: no dataset, folder or file 'nowhere'"),
-        (["get", "nowhere"], "knowwhen: no public address is known for 'nowhere'"),
-        (["info", "leaders", "--columns", "subject"], "knowwhen: --columns 'subject' is not of the form"),
-        (["info", "leaders", "--split", "some"], "knowwhen: --split 'some' is not two fractions"),
-        (["info", "leaders", "--granularity", "week"], "knowwhen: no granularity 'week'"),
+        (["get", "nowhere"], "knowwhen: 'nowhere' cannot be downloaded; expected icews14"),
+        (["info", "leaders", "--columns", "subject"], "knowwhen: --columns is 'subject'; expected subject=A"),
+        (["info", "leaders", "--split", "some"], "knowwhen: --split is 'some'; expected two fractions"),
+        (["info", "leaders", "--granularity", "week"], "knowwhen: unknown granularity 'week'"),
     ],
 )
 def test_errors_are_one_line_and_exit_1(knowwhen, arguments, message):

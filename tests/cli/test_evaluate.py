@@ -46,7 +46,7 @@ def test_what_will_take_long_is_said_up_front(run, monkeypatch):
     [
         (["--times", "some"], "knowwhen: --times is 'some'; expected sample, all or a number"),
         (["--ties", "lucky"], "knowwhen: ties is 'lucky'; expected half, pessimistic, optimistic"),
-        (["--split", "dev"], "knowwhen: no split 'dev'; there are train, valid, test"),
+        (["--split", "dev"], "knowwhen: unknown split 'dev'; expected train, valid, test"),
         (["--sample", "0"], "knowwhen: sample is 0; expected at least 1"),
     ],
 )

@@ -43,8 +43,8 @@ def test_ask_draws_its_answers(knowwhen, run, tmp_path, question):
     [
         (["training"], "knowwhen: name a file for the figure: --out figure.svg"),
         (["training", "--out", "f.gif"], "knowwhen: cannot write a figure to 'f.gif'; expected a name that ends in"),
-        (["training", "France", "--out", "f.svg"], "knowwhen: a figure of kind training takes no names"),
-        (["reliability", "--span", "1980", "--out", "f.svg"], "knowwhen: a figure of kind reliability takes no --span"),
+        (["training", "France", "--out", "f.svg"], "knowwhen: a training figure does not take names"),
+        (["reliability", "--span", "1980", "--out", "f.svg"], "knowwhen: a reliability figure does not take --span"),
         (["timeline", "France", "--out", "f.svg"], "knowwhen: a timeline needs SUBJECT and PREDICATE, such as"),
         (["timeline", "Frnce", "has president", "--out", "f.svg"], "knowwhen: no entity 'Frnce'"),
         (

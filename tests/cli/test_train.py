@@ -46,7 +46,7 @@ def test_the_bar_is_gone_when_a_run_stops_early(on_terminal, tmp_path):
             ["leaders", "--run", "r", "--set", "model.rnk=4"],
             "knowwhen: no setting 'model.rnk' of tntcomplex; did you mean",
         ),
-        (["--run", "r", "--resume"], "knowwhen: there is no run in r to resume; name the data to train on"),
+        (["--run", "r", "--resume"], "knowwhen: no run to resume in r; name the data to start one"),
         (["nowhere", "--run", "r"], "knowwhen: no dataset, folder or file 'nowhere'"),
         (["leaders", "--run", "/proc/nowhere"], "knowwhen: cannot write to /proc/nowhere: No such file or directory"),
     ],

@@ -171,7 +171,7 @@ def test_a_worker_that_dies_is_one_line(dump, tmp_path):
     for worker in workers_of(process.pid):
         os.kill(worker, signal.SIGKILL)
     _, errors = process.communicate(dump.read_bytes()[2_000_000:])
-    expected = b"knowwhen: a worker process died, perhaps for lack of memory; the same command continues"
+    expected = b"knowwhen: a worker process died, perhaps for lack of memory; run the same command"
     assert (process.returncode, errors.splitlines()) == (1, [expected])
 
 
@@ -211,18 +211,18 @@ def test_parts_are_extracted_and_merged(knowwhen, dump, tmp_path):
     [
         (["nowhere", "--out", "o"], "no dump 'nowhere'; expected a file such as latest-all.json.gz, or - for standard"),
         (["dump.json", "--out", "."], ". exists and is not an empty folder; choose another"),
-        (["dump.json", "--out", "o", "--part", "3/2"], "--part '3/2' is not of the form i/n with i from 1 to n"),
-        (["dump.json", "--out", "o", "--part", "x"], "--part 'x' is not of the form i/n"),
-        (["dump.json", "--out", "o", "--part", "1/2", "--seed", "3"], "--part 1/2 only extracts; give --keep, --drop"),
+        (["dump.json", "--out", "o", "--part", "3/2"], "--part is '3/2'; expected i/n with i from 1 to n"),
+        (["dump.json", "--out", "o", "--part", "x"], "--part is 'x'; expected i/n"),
+        (["dump.json", "--out", "o", "--part", "1/2", "--seed", "3"], "--part only extracts; give --keep, --drop"),
         (["dump.json", "--out", "o", "--min-degree", "-1"], "--min-degree -1: input should be greater than or equal"),
         (["dump.json", "--out", "o", "--window", "0"], "--window 0: input should be greater than or equal to 1"),
         (
             ["dump.json", "--out", "o", "--granularity", "week"],
             "--granularity 'week': input should be 'minute', 'hour', 'day'",
         ),
-        (["dump.json", "--out", "o", "--split", "some"], "--split 'some' is not two fractions"),
+        (["dump.json", "--out", "o", "--split", "some"], "--split is 'some'; expected two fractions"),
         (["dump.json", "--out", "o", "--drop", "cheese"], "--drop 'cheese' is neither a Q number such as"),
-        (["merge", "nowhere", "--out", "o"], "no readable manifest.json in nowhere; expected a folder that --part"),
+        (["merge", "nowhere", "--out", "o"], "cannot read manifest.json in nowhere; expected a folder that --part"),
     ],
 )
 def test_errors_are_one_line_and_exit_1(knowwhen, tmp_path, arguments, message):

@@ -201,7 +201,7 @@ def test_workers_survive_a_kill_and_stop_when_asked(tmp_path):
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said
-    assert said.count("process 1 of 2 was killed (SIGKILL); all processes start again from the last checkpoint") == 1
+    assert said.count("process 1 of 2 was killed (SIGKILL); restarting all processes from the last checkpoint") == 1
     assert said.splitlines()[-1].startswith("knowwhen: stopped in epoch"), said
     assert "Traceback" not in said and "W11" not in said
     overrides = {"model.rank": 4, "training.epochs": 15, "training.batch_size": 500, "validation.every": 0}
@@ -217,14 +217,14 @@ def test_other_commands_do_not_run_many_times_over(monkeypatch, capsys):
     monkeypatch.setenv("RANK", "2")
     monkeypatch.setattr(sys, "argv", ["knowwhen", "data", "list"])
     assert main.run(sys.argv[1:]) == 1
-    expected = "knowwhen: process 2 of 4: data runs on one process, and torchrun has started 4\n"
+    expected = "knowwhen: process 2 of 4: data runs in one process, but torchrun started 4\n"
     assert capsys.readouterr().err == expected
 
 
 def test_workers_that_contradict_torchrun_are_an_error(monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "4")
     monkeypatch.setenv("RANK", "0")
-    with pytest.raises(BadRequest, match="--workers is 2, but 4 processes were started together"), together(2):
+    with pytest.raises(BadRequest, match="--workers is 2, but torchrun started 4 processes"), together(2):
         pass
 
 

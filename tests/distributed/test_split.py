@@ -120,7 +120,7 @@ def test_rows_are_dealt_out_and_found_again():
 
 
 def test_fewer_entities_than_processes_are_refused():
-    with splitting(Shard(0, 40)), pytest.raises(BadRequest, match="40 processes share 31 entities"):
+    with splitting(Shard(0, 40)), pytest.raises(BadRequest, match="40 processes cannot share 31 entities"):
         model_of(KINDS["full"])
 
 

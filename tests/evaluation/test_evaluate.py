@@ -66,7 +66,7 @@ def test_a_sample_is_drawn_by_seed(leaders, model):
 @pytest.mark.parametrize(
     ("split", "sample", "message"),
     [
-        ("tset", None, "no split 'tset'"),
+        ("tset", None, "unknown split 'tset'"),
         ("test", 0, "sample is 0; expected at least 1"),
         ("valid", None, "bare has no facts in valid"),
     ],
@@ -120,7 +120,7 @@ def test_a_filter_knows_its_split_and_those_before_so_that_test_reaches_nothing_
     assert leaders.known_to("valid") is leaders.known_to("valid")
     assert leaders.known_to("valid").facts.rows().tolist() == facts("train", "valid")
     assert leaders.known_to("train").facts.rows().tolist() == facts("train")
-    with pytest.raises(BadRequest, match="no split 'dev'; there are train, valid, test"):
+    with pytest.raises(BadRequest, match="unknown split 'dev'; expected train, valid, test"):
         leaders.known_to("dev")
     for other in (leaders.train, leaders.test[:0]):  # whatever test holds
         assert evaluate(model, replace(leaders, test=other), "valid") == evaluate(model, leaders, "valid")

@@ -93,11 +93,11 @@ def test_wikidata_precision_widens_the_period(precision, text, period):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("yesterday", r"not a date: 'yesterday'; expected YYYY"),
+        ("yesterday", r"'yesterday' is not a date; expected YYYY"),
         ("2014-13", "expected a month from 1 to 12"),
         ("2014-02-29", "expected a day from 1 to 28"),
         ("1900-02-29", "expected a day from 1 to 28"),
-        ("1394582400", "expected a sign before a year of more than 5 digits"),
+        ("1394582400", r"expected \+ or - before a year of more than 5 digits"),
         ("2012..2009", "not a range of dates"),
         ("..2009", "not a range of dates"),
         ("05/03/2014", "not a date"),

@@ -48,7 +48,7 @@ def test_it_is_large_enough_and_holds_every_kind_of_fact():
     info = kw.load("leaders").info()
     assert info["train"] + info["valid"] + info["test"] == len(FACTS) >= 1500
     assert FACTS.filter(predicate="has capital")["subject"].n_unique() >= 40
-    assert min(info[kind] for kind in ("points", "intervals", "half_open", "static")) > 100
+    assert min(info[kind] for kind in ("events", "intervals", "half_open", "static")) > 100
     assert (info["first"], info["last"], info["timestamps"], info["granularity"]) == ("1945", "2025", 81, "year")
 
 

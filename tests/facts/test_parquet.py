@@ -33,7 +33,7 @@ def test_what_is_large_unpacked_is_seen_before_it_is_unpacked(tmp_path, monkeypa
     (tmp_path / "long.parquet").write_bytes(content(long))
     assert (tmp_path / "long.parquet").stat().st_size < 10_000
     monkeypatch.setenv("KNOWWHEN_MAX_GB", "0.001")
-    with pytest.raises(BadInput, match=r"long.parquet takes more than 0.001 GB when it is unpacked"):
+    with pytest.raises(BadInput, match=r"long.parquet takes more than 0.001 GB when unpacked"):
         read_parquet(tmp_path / "long.parquet")
 
 

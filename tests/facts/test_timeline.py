@@ -36,7 +36,7 @@ def test_ids_that_a_text_covers(timeline, text, ids):
 
 @pytest.mark.parametrize("text", ["1944", "1700..1800"])
 def test_a_time_before_the_axis_says_what_the_axis_covers(text):
-    with pytest.raises(TimeOutside, match=rf"'{text}' is before the first date in .* covers 1945 to 1950 by year"):
+    with pytest.raises(TimeOutside, match=rf"'{text}' is before the first date in the data \(1945 to 1950 by year"):
         YEARLY.ids(text)
 
 
@@ -45,10 +45,10 @@ def test_what_stands_for_a_time_that_is_not_on_the_axis_is_said():
     assert YEARLY.moment("1946").note("1946") is None
     between = YEARLY.moment("1948-02")
     assert between == Moment(range(1, 2), 1948, 1948, as_of="1946")
-    assert "answered as of 1946" in between.note("1948-02")
+    assert between.note("1948-02") == "answered as of 1946: 1948-02 is not on the time axis"
     after = YEARLY.moment("1951")
     assert after == Moment(range(2, 3), 1951, 1951, as_of="1950", beyond=True)
-    assert "answered as of 1950: the question is about 1951, which is after the last date" in after.note("1951")
+    assert "answered as of 1950: 1951 is after the last date" in after.note("1951")
 
 
 SPAN = st.tuples(st.integers(OPEN, 4), st.integers(OPEN, 4)).filter(lambda s: OPEN in s or s[0] <= s[1])

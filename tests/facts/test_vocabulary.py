@@ -50,5 +50,5 @@ def test_an_unknown_name_brings_the_closest():
 
 
 def test_a_label_of_two_keys_lists_them():
-    with pytest.raises(UnknownName, match=r"2 entities are called 'Twin': ask by key \(Q1, Q9\)"):
+    with pytest.raises(UnknownName, match=r"2 entities are called 'Twin'; use a key: Q1, Q9"):
         PEOPLE.id("Twin")

@@ -125,7 +125,7 @@ def test_brackets_in_names_are_no_markup(forks, tmp_path):
     refused(forks.run("wikidata", "x[/b].json", "--out", "wd", cwd=tmp_path), "no dump 'x[/b].json'")
     (tmp_path / "x[").mkdir()
     (tmp_path / "x[" / "b].json").write_text('[\n{"type":"item","id":"Q1"}\n]\n')
-    refused(forks.run("wikidata", "x[/b].json", "--out", "wd[8]", cwd=tmp_path), "no facts are left of 0")
+    refused(forks.run("wikidata", "x[/b].json", "--out", "wd[8]", cwd=tmp_path), "none of 0 facts is left")
 
 
 def test_a_bad_line_of_a_dump_does_not_end_the_others(forks, world, tmp_path):
@@ -143,10 +143,10 @@ def test_damaged_files_of_results_are_said(forks, world, tmp_path):
     scenario = SCENARIOS["reproduce"]
     make_world(tmp_path / "w")
     assert scenario.run(forks, tmp_path / "w").code == 0
-    (result,) = (tmp_path / "w" / "runs").glob("*/result.json")
+    (result,) = (tmp_path / "w" / "runs" / "results").glob("*/*.json")
     for text in ("{", "[]", "[" * 100_000):
         result.write_text(text)
-        refused(scenario.run(forks, tmp_path / "w"), "result.json", "delete it")
+        refused(scenario.run(forks, tmp_path / "w"), "pair-counts-seed0.json", "delete it")
 
 
 def test_what_we_did_not_foresee_is_said_to_be_our_fault(forks, world):
@@ -203,7 +203,7 @@ def test_bombs_are_refused_in_one_line(forks, tmp_path, kind):
     assert path.stat().st_size < 3_000_000
     limit = {"KNOWWHEN_MAX_GB": "0.5"}
     done = forks.run("data", "info", path, environment=limit, memory=6 * GIGABYTE, seconds=60)
-    refused(done, "takes more than 0.5 GB when it is unpacked", "set KNOWWHEN_MAX_GB higher")
+    refused(done, "takes more than 0.5 GB when unpacked", "set KNOWWHEN_MAX_GB higher")
     refused(forks.run("data", "info", path, environment={"KNOWWHEN_MAX_GB": "x"}), "expected gigabytes")
 
 
@@ -224,7 +224,10 @@ def test_spreadsheets_run_no_cell_where_that_is_asked(forks, tmp_path):
 def test_a_target_is_looked_at_before_the_work(forks, world, out):
     """With a model that cannot be opened: the target is told first."""
     arguments = {
-        "nowhere/a.csv": ("there is no folder nowhere", ("ask", "gone", "--batch", "questions.csv", "--out", out)),
+        "nowhere/a.csv": (
+            "the folder nowhere does not exist",
+            ("ask", "gone", "--batch", "questions.csv", "--out", out),
+        ),
         "run": ("is a folder; expected the name of a file", ("export", "gone", "--out", out)),
         "a.csv": ("cannot write to a.csv: Read-only", ("export", "gone", "--what", "answers", "--out", out)),
     }

@@ -108,6 +108,16 @@ def overlap_of(one, other):
     return 0 if begin <= end else 1 + sum(begin - end > edge for edge in (1, 3, 6, 12))
 
 
+def step_of(one, other):
+    """The class of how much later the other begins; a fact without a begin is where it ends."""
+    if OPEN == one[3] == one[4] or OPEN == other[3] == other[4]:
+        return LAGS.undated_fact
+    at = [POSITIONS[row[4] if row[3] == OPEN else row[3]] for row in (one, other)]
+    distance = abs(at[1] - at[0])
+    step = 0 if distance == 0 else 1 if distance <= 1 else 2 if distance <= 3 else 3
+    return step if at[1] > at[0] or step == 0 else step + 3
+
+
 def naive_paths(term, rows, without=None):  # (E, 2P, E, T + 1)
     """Σ w₁ w₂ over s –r– a –r– x –p– o, one path after the other."""
     P, R = SIZES.predicates, 2 * SIZES.predicates
@@ -128,6 +138,8 @@ def naive_paths(term, rows, without=None):  # (E, 2P, E, T + 1)
                     log = first["link"][p, r] + first["lag"][p, lags[0]] + first["other_lag"][p, lags[1]]
                     log = log + first["overlap"][p, overlap_of(one, back)] + first["degree"][p, octave(degree)]
                     log = log + last["lag"][p, lags[2]] + last["facts"][p, octave(done)]
+                    log = log + last["onward"][p, lags[0] * LAGS.count + step_of(back, end)]
+                    log = log + last["back"][p, lags[2] * LAGS.count + step_of(back, one)]
                     cell = torch.zeros_like(W)
                     cell[s, p, o, t] = 1
                     W = W + cell * (log + last["popularity"][p, octave(others)]).exp()
@@ -158,6 +170,22 @@ def naive_profile(term, rows):  # (E, 2P, E, T + 1)
     return values.index_put([torch.tensor(ids) for ids in zip(*found, strict=True)], torch.stack([*found.values()]))
 
 
+def naive_repeats(term, rows, without=None):  # (E, 2P, E, T + 1)
+    """Σ B[p, c] over the different lag classes c of the facts (s, p, o) that are not asked for."""
+    shape = (SIZES.entities, 2 * SIZES.predicates, SIZES.entities, SIZES.timestamps + 1)
+    facts, table = both_sides(rows, without if term.leave_out == "itself" else None), term.kernel.table()
+    found = torch.zeros(shape, dtype=torch.float64)
+    for s, p, o, t in np.ndindex(*shape):
+        classes = {lag_of(b, e, t) for s_, p_, o_, b, e in facts if (s_, p_, o_) == (s, p, o)}
+        if term.leave_out == "holding":
+            classes -= {0, LAGS.undated_fact}
+        if classes:
+            cell = torch.zeros(shape, dtype=torch.float64)
+            cell[s, p, o, t] = 1
+            found = found + cell * table[p, sorted(classes)].sum()
+    return found
+
+
 def naive_evidence(model, rows, without=None):  # (E, 2P, E, T + 1)
     """The terms by their definitions: a log(1 + W / (e + c Σ_x W_x)), and ⟨m ⊙ Σ_x W_x u_x / (1 + Σ_x W_x), ū_o⟩.
 
@@ -168,6 +196,9 @@ def naive_evidence(model, rows, without=None):  # (E, 2P, E, T + 1)
     for name, term in model.evidence.items():
         if name == "object_profile":
             found = found + naive_profile(term, rows)
+            continue
+        if name == "repeat_history":
+            found = found + naive_repeats(term, rows, without)
             continue
         W = weighed.get(name, naive_weights)(term, rows, without)
         if name != "context":
@@ -311,7 +342,9 @@ def test_a_fact_whose_only_support_is_itself_has_none():
 @pytest.mark.parametrize("name", sorted(EVIDENCE))
 @pytest.mark.parametrize("model_name", ["tntcomplex", "distmult"])
 def test_reasons_add_up_to_the_score(name, model_name):
-    model = model_with([*ROW, (0, 1, 1, 4, 4), (1, 1, 0, 3, 3), (2, 0, 1, 1, 1)], model_name, terms=[name])
+    model = model_with(
+        [*ROW, *((0, p, 1, 4, 4) for p in (0, 1)), (1, 1, 0, 3, 3), (2, 0, 1, 1, 1)], model_name, terms=[name]
+    )
     term, rows = model.evidence[name], model.decomposition.entity_rows()
     query = [torch.tensor([i]) for i in (0, 0, 1, 1)]
     reasons = term.reasons(0, 0, 1, 1, rows)

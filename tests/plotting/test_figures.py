@@ -148,7 +148,7 @@ def test_the_plane_of_timestamps_is_that_of_the_largest_components():
     assert labels_apart(figure) > 3
     crowded = np.vstack([np.tile(rows[:1], (50, 1)), rows[1:3]])  # all but two in one place
     assert labels_apart(timestamps_figure([str(1950 + i) for i in range(52)], crowded)) > 3
-    with pytest.raises(BadRequest, match="2 timestamps of 8 numbers; expected at least 3 of 2"):
+    with pytest.raises(BadRequest, match="cannot plot 2 timestamps with 8 numbers each; expected at least 3"):
         principal_plane(rows[:2])
 
 
@@ -157,7 +157,7 @@ def test_plot_knows_the_figure_of_each_value(presidents, answers, time_answers, 
     assert len(plot(answers).axes[0].patches) == 2
     plot(time_answers, tmp_path / "f.png")
     assert (tmp_path / "f.png").stat().st_size > 1000
-    with pytest.raises(BadRequest, match="no figure for a int; expected answers, a timeline"):
+    with pytest.raises(BadRequest, match="cannot draw a int; expected answers, a timeline"):
         plot(1)
 
 

@@ -236,11 +236,11 @@ def test_without_evidence_all_is_the_decompositions_and_a_note_says_so(world, qu
     found = ask(world.model(), world.dataset(), *question, top=ALL, explain=True)
     for why in [found.reasons] if question is WHEN else [row.reasons for row in found]:
         assert (why.facts, why.others) == ((), 0)
-        assert why.note.startswith("this model was trained without evidence, so no facts explain the score; train with")
+        assert why.note.startswith("this model has no evidence terms, so no facts explain its scores; train with")
     if question is not WHEN:
         assert_allclose([row.reasons.decomposition for row in found], [row.score for row in found])
     assert str(found).splitlines()[-1] == why.note
-    assert "without evidence" in found._repr_html_()
+    assert "no evidence terms" in found._repr_html_()
 
 
 @pytest.mark.parametrize("question", [*QUESTIONS, WHEN])
@@ -299,8 +299,8 @@ def test_people_see_the_largest_facts_under_each_answer():
         "     decomposition                                            -1.00",
         "     Iran, Make <statement>, Iraq, 2014-03-02 (1 day before)  +2.00",
         "     and 1 more fact                                          +0.00",
-        "probabilities are calibrated on valid",
-        "the shares under an answer add up to its score",
+        "probabilities are calibrated on validation facts",
+        "the parts under an answer add up to its score",
     ]
     html = answers._repr_html_()
     assert '<tr><td colspan="4"><ul><li>decomposition +4.10</li><li>Iran, Make &lt;statement&gt;, Iraq' in html
@@ -316,5 +316,5 @@ def test_people_see_why_a_time_is_the_best():
     start = lines.index("why 2001, with a score of 8.40:")
     assert lines[start + 1].split() == ["decomposition", "+4.10"]
     assert lines[start + 5].split() == ["and", "5", "more", "facts", "+2.35"]
-    assert lines[-1] == "the shares under an answer add up to its score"
+    assert lines[-1] == "the parts under an answer add up to its score"
     assert "<p>why 2001, with a score of 8.40:</p><ul><li>decomposition +4.10</li>" in found._repr_html_()

@@ -63,7 +63,7 @@ def test_mistakes_are_named(world):
     model, data = world.model(), world.dataset()
     with pytest.raises(BadRequest, match="no embeddings of 'things'; expected entities, predicates, timestamps"):
         embeddings(model, data, "things")
-    with pytest.raises(BadRequest, match=r"'2001..2003' covers 3 timestamps; name one, by year"):
+    with pytest.raises(BadRequest, match=r"'2001..2003' covers 3 timestamps; expected a single year"):
         nearest_times(model, data, "2001..2003")
     with pytest.raises(BadRequest, match="top is 0; expected at least 1"):
         similar(model, data, "Ada", top=0)

@@ -30,11 +30,9 @@ def test_without_objects_those_that_are_known_in_the_span_are_shown_in_order(wor
 
 def test_mistakes_are_named(world):
     model, data = world.model(), world.dataset()
-    with pytest.raises(
-        BadRequest, match="no object of 'Dora', 'leads' is known in that span; name the objects to draw"
-    ):
+    with pytest.raises(BadRequest, match="no object of 'Dora', 'leads' is known in that span; name the objects"):
         timeline(model, data, "Dora", "leads")
-    with pytest.raises(BadRequest, match="no objects to score; name at least one"):
+    with pytest.raises(BadRequest, match="the list of objects is empty; name at least one"):
         timeline(model, data, "Ada", "leads", [])
     with pytest.raises(UnknownName, match="no entity 'Zoe'"):
         timeline(model, data, "Ada", "leads", ["Zoe"])

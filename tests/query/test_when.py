@@ -118,7 +118,7 @@ def test_the_commands(run, tmp_path):
 
 @pytest.mark.parametrize(
     ("out", "message"),
-    [("facts.xlsx", "expected a name that ends in .csv"), ("no/folder/f.csv", "there is no folder")],
+    [("facts.xlsx", "expected a name that ends in .csv"), ("no/folder/f.csv", "does not exist")],
 )
 def test_where_facts_cannot_be_written(run, tmp_path, out, message):
     with pytest.raises(BadRequest, match=message):

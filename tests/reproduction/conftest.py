@@ -1,15 +1,20 @@
 """Results as if they had been run, and a folder to plant them in."""
 
-import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from knowwhen.reproduction.results import FILE, Result
+from knowwhen.reproduction.numbers import NUMBERS, numbers_of
+from knowwhen.reproduction.results import Result, write_result
+from knowwhen.training.config import read_config
+from knowwhen.tuning.space import point_of
 
 TEST = {"mrr": 0.55, "hits@1": 0.4, "hits@3": 0.6, "hits@10": 0.7, "count": 10, "protocol": {}}
 SUPPORT = {"same_time": {"mrr": 0.9, "count": 5}, "none": {"mrr": 0.1, "count": 5}}
+
+
+def settings_of(recipe, overrides=()):
+    return {"recipe": recipe, **point_of(read_config(recipe, overrides))}
 
 
 @pytest.fixture
@@ -29,10 +34,10 @@ def result():
         parameters=2_624_856,
         epochs=50,
         minutes=12.5,
-        settings={"recipe": "r"},
+        settings=settings_of("lacroix2020-tntcomplex-icews14"),
         commit="abc1234",
         machine="2 cores, 24 GB",
-        folder=Path("somewhere"),
+        numbers={area: NUMBERS[area] for area in ("training", "validation", "evaluation")},
     )
 
     def make(mrr=0.55, times=None, **changes):
@@ -47,18 +52,25 @@ def of_plan(result):
 
     def make(experiment, **changes):
         entry = {k: getattr(experiment, k) for k in ("table", "row", "data", "seed", "point", "tried", "command")}
-        return result(**{**entry, "folder": Path(experiment.name), **changes})
+        settings = settings_of(experiment.recipe, experiment.overrides) if experiment.recipe else {}
+        numbers = numbers_of(settings)
+        return result(**{**entry, "settings": settings, "numbers": numbers, **changes})
 
     return make
 
 
 @pytest.fixture
 def plant():
-    """Writes results as runs leave them."""
+    """Stores results."""
 
-    def write(runs, *results):
+    def write(store, *results):
         for one in results:
-            (runs / one.name).mkdir(parents=True)
-            (runs / one.name / FILE).write_text(json.dumps(one.to_dict()))
+            write_result(one, store)
 
     return write
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """Nothing is written into the checkout."""
+    monkeypatch.chdir(tmp_path)

@@ -1,6 +1,7 @@
 """Tables, figures and the page, made of planted results."""
 
 import json
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -12,32 +13,36 @@ from knowwhen.cli.main import app
 from knowwhen.errors import BadRequest
 from knowwhen.evaluation.times import EventTimes, IntervalTimes, TimeMetrics, TimeScores
 from knowwhen.facts.dates import Granularity
-from knowwhen.reproduction import penalties, report, results
+from knowwhen.reproduction import report, results, running
+from knowwhen.reproduction.convergence import CONVERGENCE
 from knowwhen.reproduction.dates import OTHERS, TIMES
-from knowwhen.reproduction.link_prediction import EVIDENCE, STDDEV, TABLE2
-from knowwhen.reproduction.penalties import FIGURE1, TABLE3
-from knowwhen.reproduction.report import TABLES
+from knowwhen.reproduction.evidence import BEST, EVIDENCE
+from knowwhen.reproduction.link_prediction import STDDEV, TABLE2
 from knowwhen.reproduction.sampling import SAMPLING
 from knowwhen.reproduction.table import Request
 from knowwhen.reproduction.table4 import TABLE4
-from knowwhen.reproduction.times import FIGURE2, WIKIDATA
+from knowwhen.reproduction.tables import TABLES
+from knowwhen.reproduction.times import FIGURE2, WIKIDATA, spans
 
 
-def table3(names, of_plan):
-    """Results of table 3 and figure 1 by the folders of their runs, with scores on valid and test."""
-    plans = {e.name: e for table in (TABLE3, FIGURE1) for e in table.plan(Request(["icews14"]))}
-    return [
-        of_plan(plans[f"table3-icews14-{name}-seed0"], valid_mrr=valid, mrr=test, epochs=10)
-        for name, (valid, test) in names.items()
-    ]
+def plan(table, datasets=(), models=(), **asked):
+    return table.plan(table.complete(Request(datasets, models, **asked)))
+
+
+def rows_header(table):
+    return table.rows([])[0]
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=list(TABLES))
 def test_every_table_shows_what_it_plans(table, of_plan):
     plan = table.plan(table.complete(Request(seeds=2)))
-    found = [of_plan(experiment) for experiment in plan]
+    curve = [{"epoch": 1, "minutes": 1.0, "mrr": 0.5}]
+    found = [of_plan(experiment, curve=curve) for experiment in plan]
     assert len(table.rows([])) == 1 or not plan  # a header alone
+    if not plan:  # it shows others
+        found = [of_plan(*TABLE2.plan(Request(["icews14"], ["tntcomplex"])))] if table.shows else []
     assert table.of(found) == found and len(table.rows(found)) > 1
+    assert all(len(row) == len(table.rows([])[0]) for row in table.rows(found))
     page = report.results_page(found)
     assert f"\n## {table.title}\n" in page
     assert all(f"| `{experiment.command}` |" in page for experiment in plan)
@@ -45,66 +50,125 @@ def test_every_table_shows_what_it_plans(table, of_plan):
 
 def test_seeds_are_a_mean_and_a_spread_beside_the_paper(result):
     seeds = [result(), result(0.57, seed=1)]
-    scores = ("2", "0.5600 ± 0.0141", "0.56", "+0.000", "0.400", "0.600", "0.700")
-    assert TABLE2.rows(seeds)[1] == ("icews14", "tntcomplex", "156", *scores)
-    assert STDDEV.rows(seeds)[1] == ("icews14", "2", "0.5600", "0.0141", "0.0016")
+    scores = ("2", "0.5600 ± 0.0141", "0.56", "+0.000", "0.400 (0.46)", "0.600 (0.61)", "0.700 (0.74)")
+    assert TABLE2.rows(seeds)[1] == ("icews14", "tntcomplex", "156", "full", *scores, "12.5", "")
+    assert STDDEV.rows(seeds)[1] == ("icews14", "full", "2", "0.5600", "0.0141", "0.0016")
     assert len(STDDEV.rows(seeds[:1])) == 1  # one seed has no spread
 
 
 def test_the_baseline_has_no_rank_and_nothing_beside_it(result):
-    row = TABLE2.rows([result(), result(row="pair-counts", rank=0)])[2]
-    assert row[:7] == ("icews14", "pair-counts", "", "1", "0.5500", "", "")
+    row = TABLE2.rows([result(), result(row="pair-counts", rank=0, settings={})])[2]
+    assert row == ("icews14", "pair-counts", "", "", "1", "0.5500", "", "", "0.400", "0.600", "0.700", "12.5", "")
+
+
+def test_sampled_and_large_rows_are_beside_the_papers_of_their_size(of_plan):
+    plans = [plan(TABLE2, ["icews14"], ["tcomplex"], **asked)[0] for asked in ({"sampled": True}, {"large": True})]
+    _, sampled, large = TABLE2.rows([of_plan(e, memory_gb=2.0) for e in plans])
+    assert (sampled[1], sampled[3], sampled[6]) == ("tcomplex-sampled", "1,024 negatives", "0.56")
+    assert (large[1], large[3], large[6], large[-1]) == ("tcomplex-x10", "1,024 negatives", "0.61", "2.0")
+
+
+def test_what_is_not_known_is_left_empty_and_what_is_provisional_is_marked(result):
+    """As of results that were read off an earlier page."""
+    unknown = {"hits@1": None, "hits@3": None, "hits@10": None, "support": {}, "protocol": None}
+    seeds = [result(seed=seed, origin="page") for seed in (0, 1)]
+    seeds = [replace(r, test={**r.test, **unknown}) for r in seeds]
+    row = TABLE2.rows(seeds)[1]
+    assert (
+        row[1] == "tntcomplex †"
+        and row[5] == "0.5500 ± 0.0000"
+        and row[8:] == ("(0.46)", "(0.61)", "(0.74)", "12.5", "")
+    )
+    assert EVIDENCE.rows(seeds)[1][5:11] == ("", "", "", "", "", "")
+    page = report.results_page(seeds)
+    assert "\n† To be measured again: " in page and "| table2 | icews14 | tntcomplex † | 0 |" in page
+
+
+def test_deviations_of_facts_with_and_without_a_time_are_over_the_chosen_weight(of_plan):
+    seeds = plan(TABLE4, ["politicians"], ["tntcomplex"], seeds=2)
+    scores = {"w0.003": (0.1, 0.2), "w0.01": (0.3, 0.5), "w0.03": (0.7, 0.9)}
+    found = [of_plan(e, valid_mrr=0.5 if e.choice == "w0.01" else 0.1) for e in seeds]
+    found = [replace(r, test={**r.test, "t_mrr": scores[r.choice][r.seed], "nt_mrr": 0.4}) for r in found]
+    _, timed, static = STDDEV.rows(found)
+    assert timed == ("politicians, T-MRR", "2,048 negatives", "2", "0.4000", "0.1414", "0.0035")
+    assert static == ("politicians, NT-MRR", "2,048 negatives", "2", "0.4000", "0.0000", "0.0012")
 
 
 def test_evidence_is_reported_by_support_beside_what_has_none(result):
     ours = [result(mrr, table="evidence", row="unioncomplex+evidence", seed=i) for i, mrr in enumerate((0.6, 0.7))]
     header, *rows = EVIDENCE.rows([result(), *ours])
-    assert header[-3:] == ("same_time", "other_time", "none")
-    assert rows[0] == ("icews14", "tntcomplex", "2,624,856", "1", "0.5500", "0.4000", "0.7000", "0.900", "", "0.100")
+    assert header[-5:] == ("same_time", "other_time", "none", "not that day", "minutes")
+    scores = ("0.5500", "0.4000", "0.7000", "0.900", "", "0.100")
+    assert rows[0] == ("icews14", "tntcomplex", "2,624,856", "1", *scores, "0.100", "12.5")
     assert rows[1][1:5] == ("unioncomplex+evidence", "2,624,856", "2", "0.6500 ± 0.0707")
-
-
-def test_valid_chooses_never_test(of_plan):
-    weak, best = table3({"omega3-w0.01": (0.50, 0.99), "omega3-w0.1": (0.53, 0.55)}, of_plan)
-    header, row = TABLE3.rows([weak, best, replace(weak, data="yago15k", valid_mrr=0.6)])[:2]
-    assert row == ("icews14", "omega3", "0.1", "0.01, 0.1", "10", "0.5300", "0.5500", "0.65")
-    assert len(header) == len(row)
-
-
-def test_the_order_of_penalties_is_set_against_the_papers(of_plan):
-    tests = {
-        "none-w0": 0.50,
-        "delta2-w0.01": 0.51,
-        "delta3-w0.1": 0.52,
-        "omega3-w0.03": 0.55,
-        "omega3+lambda4-t1": 0.56,
-    }
-    some = table3({name: (0.5, mrr) for name, mrr in tests.items()}, of_plan)
-    assert penalties.order_note(some) == ""  # one is missing
-    alike, other = ([*some, *table3({"delta4-w0.3": (0.5, mrr)}, of_plan)] for mrr in (0.53, 0.5075))
-    assert penalties.order_note(alike) == "On icews14 the order of the penalties is the paper's."
-    note = penalties.order_note(other)
-    assert note.startswith("On icews14 the order of the penalties is not the paper's:")
-    assert "delta2 above delta4 by 0.0025 (paper: below by 0.01)" in note
-    assert "omega3" not in note
-    assert note in report.results_page(other)
 
 
 def test_wikidata_shows_time_questions_where_they_were_measured(result):
     fit = IntervalTimes({"aeIOU@1": 0.2, "gaeIOU@1": 0.1, "TAC@1": 0.4}, 3)
     ours, trivial = TimeScores(EventTimes(0.6, 7.5, 2), fit, fit, 0.3, 0.9), TimeScores(None, None, None, 0.15, 0.25)
     counts = dict.fromkeys(("event", "interval", "half_open", "static"), 1)
-    times = TimeMetrics(ours, {"median_span": trivial}, 0.1, 0.1, counts, Granularity.YEAR, "valid").to_dict()
+    times = TimeMetrics(ours, {"median_span": trivial}, 0.1, 0.2, counts, Granularity.YEAR, "valid").to_dict()
     point = {"model.rank": 100, "regularizer.embedding_weight": 0.03}
     planted = {"table": "wikidata", "point": point, "tried": tuple(point)}
     header, static, timed, baseline = WIKIDATA.rows(
         [result(row="complex", **planted), result(row="tntcomplex", times=times, **planted)]
     )
     measured = ("rank100 w0.03", "50", "0.5600", "0.5500", "0.5000", "")
-    assert static == ("complex", *measured, *[""] * 7)
-    assert timed == ("tntcomplex", *measured, "0.6000", "7.5000", "0.2000", "0.1000", "0.4000", "0.3000", "0.9000")
-    assert baseline == ("(median span)", *[""] * 11, "0.1500", "0.2500")
+    assert static == ("complex", *measured, *[""] * 9)
+    answers = ("0.6000", "7.5000", "0.2000", "0.1000", "0.4000", "0.3000", "0.1000", "0.9000", "0.2000")
+    assert timed == ("tntcomplex", *measured, *answers)
+    assert baseline == ("(median span)", *[""] * 11, "0.1500", "", "0.2500", "")
     assert len({len(row) for row in (header, static, timed, baseline)}) == 1
+
+
+def test_facts_without_one_of_their_pair_that_day_are_both_other_groups(result):
+    groups = {
+        "same_time": {"mrr": 0.9, "count": 5},
+        "other_time": {"mrr": 0.6, "count": 30},
+        "none": {"mrr": 0.1, "count": 10},
+    }
+    one = result()
+    row = EVIDENCE.rows([replace(one, test={**one.test, "support": groups})])[1]
+    assert row[-2] == "0.475", "(30 × .6 + 10 × .1) / 40"
+
+
+def test_ours_stands_among_the_best_published(result):
+    ours = result(0.655, table="evidence", row="unioncomplex+evidence+correction", parameters=2_613_838)
+    _, *rows = BEST.rows([result(), ours])
+    names = [row[1] for row in rows]
+    assert names[:2] == ["**unioncomplex+evidence+correction**", "TPAR (2024)"] and names[-1] == "**tntcomplex**"
+    assert (
+        rows[0][2:6] == ("2.6 M parameters", "0.655", "0.400", "0.700") and "`knowwhen reproduce table2" in rows[0][6]
+    )
+    assert all(row[6] for row in rows) and {row[0] for row in rows} == {"icews14"}
+    assert "Raw ranks" in report.results_page([result()]) and BEST.rows([]) == [rows_header(BEST)]
+
+
+def test_convergence_is_read_off_the_validations_of_results(result, tmp_path):
+    curve = [{"epoch": e, "minutes": m, "mrr": mrr} for e, m, mrr in ((5, 2.0, 0.4), (10, 4.0, 0.499), (15, 6.0, 0.5))]
+    full = result(curve=curve, facts_per_second=27_000.0)
+    seeds = [full, replace(full, seed=1), result(row="tntcomplex-sampled")]
+    header, row = CONVERGENCE.rows(seeds)
+    shown = dict(zip(header, row, strict=True))
+    assert (shown["model"], shown["best valid MRR"], shown["after minutes"]) == ("TNTComplEx", "0.5000", "6.0")
+    assert (shown["99% of it after"], shown["facts/s"]) == ("4.0", "27,000")
+    (axes,) = CONVERGENCE.figure(seeds).axes
+    assert [list(line.get_xdata()) for line in axes.lines] == [[2.0, 4.0, 6.0]] and axes.get_xscale() == "log"
+    assert CONVERGENCE.figure([replace(full, curve=[])]) is None
+
+
+def test_the_loss_over_timestamps_is_set_against_the_paper(result):
+    def times(auc, ap):
+        model = {"events": None, "intervals": None, "auc_pr_paper": auc, "average_precision": ap}
+        return {"model": model, "baselines": {}, "base_rate": 0.1, "base_rate_paper": 0.2}
+
+    alone = result(0.31, table="wikidata", times=times(0.05, 0.3))
+    both = result(0.33, table="wikidata", row="tntcomplex with time loss", times=times(0.32, 0.45))
+    note = WIKIDATA.note([alone, both])
+    assert "MRR +0.0200 (paper: -0.01), macro AUC-PR as the paper defines it 0.05 to 0.32 (paper, " in note
+    assert "0.92 to 0.98), average precision on dated facts 0.30 to 0.45." in note
+    assert WIKIDATA.note([alone]) == ""
+    assert WIKIDATA.note([replace(alone, test={**alone.test, "times": None}), both]).endswith("(paper: -0.01).")
 
 
 def test_sampling_is_set_against_the_full_softmax_of_the_same_seeds(result):
@@ -119,62 +183,41 @@ def test_sampling_is_set_against_the_full_softmax_of_the_same_seeds(result):
 
 
 def test_table_4_splits_by_time_and_chooses_on_valid(of_plan):
-    plan = [e for e in TABLE4.plan(TABLE4.complete(Request())) if e.row == "tcomplex"]
-    trials = [of_plan(e, valid_mrr=v, mrr=m) for e, v, m in zip(plan, (0.2, 0.4, 0.3), (0.9, 0.5, 0.6), strict=True)]
+    weights, scores = plan(TABLE4, models=["tntcomplex"]), ((0.2, 0.9), (0.4, 0.5), (0.3, 0.6))
+    trials = [
+        of_plan(e, valid_mrr=v, mrr=m, facts_per_second=9_100.0) for e, (v, m) in zip(weights, scores, strict=True)
+    ]
     row = TABLE4.rows(trials)[1]
-    chosen = ("politicians", "tcomplex", "156", "w0.01")
-    assert row == (*chosen, "0.4000", "0.5000", "", "0.5000", "12.5", "0.42 / 0.45 / 0.30")
+    measured = ("50", "0.4000", "0.5000", "", "0.5000", "0.44 / 0.47 / 0.32", "12.5", "9,100", "5,600")
+    assert row == ("politicians", "tntcomplex", "156", "w0.01", *measured)
 
 
-def test_the_page_holds_what_was_run_and_how(result, of_plan):
-    page = report.results_page([result(), *table3({"omega3+lambda3-t0.1": (0.56, 0.55)}, of_plan)])
-    assert "| icews14 | tntcomplex | 156 | 1 | 0.5500 | 0.56 | -0.010 |" in page
-    assert "| icews14 | lambda3 | 0.1 | 0.5600 | 0.5500 |" in page
-    assert "2 cores, 24 GB | abc1234 | `knowwhen reproduce table2 --dataset icews14 --model tntcomplex` |" in page
-    assert "| table3 | icews14 | omega3+lambda3 t0.1 | 0 |" in page
-    assert "never edited by hand" in page
+def test_the_page_holds_what_was_run_and_how(result):
+    page = report.results_page([result(threads=2, memory_gb=1.5)])
+    assert "| icews14 | tntcomplex | 156 | full | 1 | 0.5500 | 0.56 | -0.010 |" in page
+    made = "| 0 | 0.5600 | 0.5500 | 50 | 12.5 | 1.5 | 2 cores, 24 GB, 2 threads | abc1234 |"
+    assert f"{made} `knowwhen reproduce table2 --dataset icews14 --model tntcomplex` |" in page
+    assert "never edited by hand" in page and "†" not in page and "not shown" not in page
     assert "Table 3" not in page  # nothing was run for it
-
-
-def test_curves_are_drawn_by_the_weight_of_their_point(tmp_path, plant, of_plan):
-    scores = {"omega3-w0.03": 0.5, "omega3-w0.1": 0.9, "omega3+lambda4-t10": 0.6, "omega3+lambda4-t0.1": 0.55}
-    plant(tmp_path, *table3({name: (mrr, 0.5) for name, mrr in scores.items()}, of_plan))
-    found = results.read_all(tmp_path)
-    curves = {name: [(w, r.valid_mrr) for w, r in curve] for name, curve in penalties.strengths(found).items()}
-    assert curves == {"lambda4": [(0.0, 0.5), (0.1, 0.55), (10.0, 0.6)]}
-    assert FIGURE1.draw(found, "icews14", tmp_path / "figure1.svg")
-    assert "Λ4" in (tmp_path / "figure1.svg").read_text()
-    assert not FIGURE1.draw(found, "yago15k", tmp_path / "empty.svg")
-    report.write_page(found, tmp_path / "page.md")
-    assert "(results-figure1.svg)\n" in (tmp_path / "page.md").read_text()
-    assert {path.name for path in tmp_path.glob("results-*")} == {"results-figure1.svg"}  # nothing was run for figure 2
+    assert "\n2 stored results of earlier code or settings are not shown.\n" in report.results_page([], outdated=2)
 
 
 def test_figure_2_shows_the_presidents_of_france(tmp_path):
     (planned,) = FIGURE2.plan(Request())
     small = {"model.rank": 4, "training.epochs": 1, "training.batch_size": 500, "dating.passes": 0}
-    found = [results.run(replace(planned, point=small), tmp_path)]
-    assert FIGURE2.draw(found, "leaders", tmp_path / "figure2.svg")
+    running.run(replace(planned, point=small), tmp_path / "runs", tmp_path / "results")
+    shutil.rmtree(tmp_path / "runs")  # a result outlives its model
+    found = results.read_all(tmp_path / "results")
+    assert FIGURE2.draw(found, ["leaders"], tmp_path / "figure2.svg")
+    (drawn,) = (axes for axes in FIGURE2.figure(found).axes)
+    assert [line.get_label() for line in drawn.lines] == found[0].series["objects"]
     assert "Mitterrand" in (tmp_path / "figure2.svg").read_text()
-    assert FIGURE2.rows(found)[1][:3] == ("leaders", "tntcomplex", "4")
-    moved = [replace(one, folder=tmp_path / "elsewhere") for one in found]
-    assert not FIGURE2.draw(moved, "leaders", tmp_path / "none.svg")  # the result outlived its model
-
-
-def test_the_command_reports_a_page_with_figures_and_keeps_quick_looks_apart(tmp_path, plant, of_plan):
-    runs, page = tmp_path / "runs", tmp_path / "results.md"
-    plant(runs, *table3({"omega3-w0.03": (0.5, 0.5), "omega3+lambda4-t1": (0.5, 0.5)}, of_plan))
-    plant(runs / "epochs2", *(replace(r, epochs=2) for r in table3({"none-w0": (0.5, 0.5)}, of_plan)))
-    asked = ["reproduce", "figure1", "--only-report", "--runs", str(runs), "--json"]
-    done = CliRunner().invoke(app, [*asked, "--out", str(page)])
-    assert done.exit_code == 0, done.output
-    printed = json.loads(done.stdout)
-    assert [row["weight"] for row in printed["rows"]] == ["0", "1"]
-    assert [r["point"]["regularizer.time_weight"] for r in printed["results"]] == [1.0, 0.0]
-    assert "![Figure 1" in page.read_text() and (tmp_path / "results-figure1.svg").is_file()
-    assert (runs / "figure1.svg").is_file()
-    quick = CliRunner().invoke(app, ["reproduce", "table3", *asked[2:], "--epochs", "2"])
-    assert [(row["penalty"], row["epochs"]) for row in json.loads(quick.stdout)["rows"]] == [("none", "2")]
+    rows = FIGURE2.rows(found)
+    assert rows[1][:3] == ("leaders", "tntcomplex", "4") and ("François Mitterrand", "1981–1995") in [
+        r[4:6] for r in rows
+    ]
+    assert FIGURE2.rows([replace(found[0], series=None)])[1][4:] == ("", "", "")
+    assert not FIGURE2.draw([replace(found[0], series=None)], ["leaders"], tmp_path / "none.svg")
 
 
 @pytest.mark.parametrize(
@@ -192,6 +235,13 @@ def test_what_the_command_cannot_do(asked, message, tmp_path):
 def test_the_help_names_every_table():
     shown = CliRunner().invoke(app, ["reproduce", "--help"], env={"COLUMNS": "200"}).output
     assert all(name in shown for name in TABLES)
+
+
+def test_the_spans_of_a_figure_are_runs_of_neighbours():
+    axis = ["1980", "1981", "1983", "1990"]
+    assert spans(["1980", "1981", "1990"], axis) == "1980–1981; 1990–1990"
+    assert spans(["1981", "1983"], axis) == "1981–1983", "neighbours on the axis"
+    assert spans([], axis) == ""
 
 
 def test_the_command_prints_the_ranks_of_the_paper(tmp_path):

@@ -83,7 +83,7 @@ def test_errors_are_texts_an_agent_can_act_on(door):
         ("ask", {**FACT, "time": "?", "top": 0}),
     )
     assert unknown.endswith("no entity 'Old Twon'; did you mean 'Old Town'?")
-    assert "0 of 4 places are '?'" in both
+    assert "a question needs exactly one '?'" in both
     assert "top" in limit
 
 

@@ -174,10 +174,10 @@ def test_metrics_come_with_their_protocol(client, model):
     ("path", "parameters", "status", "error", "text"),
     [
         ("/api/ask", {**QUESTION, "subject": "offce 3"}, 404, "UnknownName", "no entity 'offce 3'; did you mean"),
-        ("/api/ask", {**QUESTION, "object": "office 1"}, 400, "BadRequest", "0 of 4 places are '?'"),
+        ("/api/ask", {**QUESTION, "object": "office 1"}, 400, "BadRequest", "a question needs exactly one '?'"),
         ("/api/ask", {**QUESTION, "time": "1800"}, 404, "TimeOutside", "before the first date"),
         ("/api/ask", {**QUESTION, "time": "soon"}, 422, "BadDate", "soon"),
-        ("/api/ask", {**QUESTION, "top": 51}, 400, "BadRequest", "top: 51 given, at most 50 are allowed"),
+        ("/api/ask", {**QUESTION, "top": 51}, 400, "BadRequest", "top: 51 given, but the limit is 50"),
         ("/api/ask", {**QUESTION, "top": 0}, 422, "BadRequest", "top: input should be greater than or equal to 1"),
         ("/api/ask", {**QUESTION, "tpo": 3}, 422, "BadRequest", "tpo: extra inputs are not permitted"),
         ("/api/ask", {**QUESTION, "run": "ofices"}, 404, "UnknownRun", "did you mean 'offices'?"),
@@ -189,7 +189,7 @@ def test_metrics_come_with_their_protocol(client, model):
             "objects: 101 given",
         ),
         ("/api/entity/nobody at all", {}, 404, "UnknownName", "no entity 'nobody at all'"),
-        ("/api/nothing", {}, 404, "HTTPError", "nothing is at /api/nothing"),
+        ("/api/nothing", {}, 404, "HTTPError", "no page or API at /api/nothing"),
     ],
 )
 def test_errors_are_problem_details(client, path, parameters, status, error, text):
@@ -208,7 +208,7 @@ def test_batches_have_a_limit(client):
     status, found = client.post("/api/ask", {"questions": [QUESTION] * 21})
     assert (status, found["detail"]) == (
         400,
-        "questions: 21 given, at most 20 are allowed; send them in several requests",
+        "questions: 21 given, but the limit is 20; send them in several requests",
     )
 
 

@@ -65,5 +65,5 @@ def test_written_edges_are_read_back(memory):
 
 
 def test_what_is_no_edge_is_said():
-    with pytest.raises(BadInput, match="target of an edge: field required; expected source, name, target, dates"):
+    with pytest.raises(BadInput, match="target of an edge: field required; expected source, name, target and dates"):
         read_edge({"source": "a", "name": "b"})

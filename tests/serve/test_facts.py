@@ -38,13 +38,13 @@ def test_a_fact_is_known_at_once_and_kept(writable, folder):
 @pytest.mark.parametrize(
     ("facts", "status", "text"),
     [
-        ([{**NEW, "end": "2001"}], 422, "facts:1: end: found '2001'"),
-        ([NEW, {**NEW, "begin": "whenever"}], 422, "1 of 2 facts are none, so that nothing is added"),
-        ([{**NEW, "predicate": "is fond of"}], 400, "a new predicate needs training"),
-        ([NEW] * 6, 400, "facts: 6 given, at most 5"),
+        ([{**NEW, "end": "2001"}], 422, "ends before it begins"),
+        ([NEW, {**NEW, "begin": "whenever"}], 422, "nothing was added: 1 of 2 facts is bad"),
+        ([{**NEW, "predicate": "is fond of"}], 400, "train again to use a new predicate"),
+        ([NEW] * 6, 400, "facts: 6 given, but the limit is 5"),
         ([{**NEW, "ende": "2013"}], 422, "extra inputs are not permitted"),
         ([], 422, "at least 1 item"),
-        ([{**NEW, "subject": " "}], 422, "found nothing, expected a name"),
+        ([{**NEW, "subject": " "}], 422, "empty; expected a name"),
     ],
 )
 def test_a_bad_fact_adds_nothing(writable, folder, facts, status, text):

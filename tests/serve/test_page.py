@@ -236,7 +236,7 @@ def test_kinds_of_time(opened, server):
     expect(page.locator(".lead")).to_contain_text(re.compile(r"\d{4} to \d{4}"))
     time.fill("2050")  # beyond the data: does it hold?
     page.keyboard.press("Enter")
-    expect(page.locator(".verdict")).to_contain_text("beyond the data")
+    expect(page.locator(".verdict")).to_contain_text("after the last date in the data")
 
 
 def test_when_shows_curve_ranges_and_survival(opened, server):
@@ -246,9 +246,9 @@ def test_when_shows_curve_ranges_and_survival(opened, server):
     assert found["inferred"] == ["end"] and found["known"][0][1] is None
     expect(page.locator(".figure .whisker")).to_have_count(1)
     expect(page.locator(".ends")).to_contain_text(found["end_range"][1])
-    page.get_by_label("infer it from other facts").check()
+    page.get_by_label("infer them from other facts").check()
     expect(page.locator(".figure .whisker")).to_have_count(2)
-    expect(page.get_by_role("heading", name="Facts that place it")).to_be_visible()
+    expect(page.get_by_role("heading", name="Facts behind these dates")).to_be_visible()
     assert parameters(page)["infer"] == "1"
     page.mouse.move(*(lambda box: (box["x"] + box["width"] / 2, box["y"] + 60))(page.locator(".canvas").bounding_box()))
     expect(page.locator(".readtext")).to_contain_text("%")

@@ -93,7 +93,7 @@ def test_all_that_changes_in_a_step_is_gathered(name):
 
 def test_averages_are_not_of_a_stranger():
     data, values = written(go_on(learner("tucker"), 0, 2))
-    with pytest.raises(DamagedFile, match="the weights do not fit this version of tucker; train again"):
+    with pytest.raises(DamagedFile, match="the weights do not match this version of tucker; train again"):
         restored(learner("tucker", averaging=3), data, values)
 
 
@@ -124,10 +124,10 @@ def test_other_tensors_are_refused_and_nothing_is_changed(change, key):
     before = written(tucker)
     tensors, values = checkpoint.gather(go_on(learner("tucker", seed=1), 0, 2))
     change(tensors, f"model.decomposition.{key}")
-    with pytest.raises(DamagedFile, match="the weights do not fit this version of tucker; train again"):
+    with pytest.raises(DamagedFile, match="the weights do not match this version of tucker; train again"):
         checkpoint.restore(tucker, tensors, values)
     weights = {name.removeprefix("model."): x for name, x in tensors.items() if name.startswith("model.")}
-    with pytest.raises(DamagedFile, match="the weights do not fit this version of tucker; train again"):
+    with pytest.raises(DamagedFile, match="the weights do not match this version of tucker; train again"):
         checkpoint.weights(tucker.model, weights)
     assert written(tucker) == before
 
@@ -136,5 +136,5 @@ def test_the_state_of_another_optimizer_is_refused():
     data, values = written(go_on(learner("tntcomplex", optimizer="adam"), 0, 2))
     tensors, values = load(data), json.loads(values)
     values["groups"][0]["params"] = [0]
-    with pytest.raises(DamagedFile, match="do not fit this version of tntcomplex"):
+    with pytest.raises(DamagedFile, match="do not match this version of tntcomplex"):
         checkpoint.restore(learner("tntcomplex", optimizer="adam"), tensors, values)

@@ -32,8 +32,8 @@ def test_a_config_written_as_toml_reads_back(tmp_path):
         ("training.learning_rate=0", "training.learning_rate is 0: input should be greater than 0"),
         ("regularizer.embedding=omega4", "regularizer.embedding is 'omega4': input should be 'omega3'"),
         ("training.device=gpu", "training.device is 'gpu'"),
-        ("rank=4", "is not of the form section.key=value"),
-        ("model.rank", "is not of the form section.key=value"),
+        ("rank=4", "expected section.key=value, such as"),
+        ("model.rank", "expected section.key=value, such as"),
     ],
 )
 def test_settings_that_do_not_exist_or_fit(override, message):

@@ -164,5 +164,5 @@ def test_settings_that_do_not_go_together_are_refused(changes, message):
 def test_losses_of_negatives_are_not_for_several_processes(monkeypatch):
     monkeypatch.setattr(beginning, "current", lambda: object())
     config = read_config(None, {"objective.sampling": "each", "objective.negatives": 5})
-    with pytest.raises(BadRequest, match=r"sampling = each is not for several processes"):
+    with pytest.raises(BadRequest, match=r"sampling = each needs a single process"):
         beginning.check_fits(config, kw.load("leaders"))

@@ -26,12 +26,12 @@ def test_classes_are_named_by_number_or_in_a_file(tmp_path):
 
 @pytest.mark.parametrize("name", ["star", "523", "Q0", "P31", ""])
 def test_what_is_no_class_is_an_error(name):
-    with pytest.raises(BadRequest, match=f"--drop {name!r} is neither a Q number such as Q13442814 nor a file"):
+    with pytest.raises(BadRequest, match=f"--drop is {name!r}; expected a Q number such as Q13442814, or a file"):
         read_classes([name], "--drop")
 
 
 def test_a_bad_line_of_a_list_is_named(tmp_path):
     file = tmp_path / "more.txt"
     file.write_text("Q523 star\ngalaxy\n")
-    with pytest.raises(BadRequest, match=r"more.txt:2: found 'galaxy', expected a Q number and a name"):
+    with pytest.raises(BadRequest, match=r"more.txt:2: 'galaxy' is not a Q number"):
         read_classes([str(file)], "--drop")

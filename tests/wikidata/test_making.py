@@ -115,7 +115,7 @@ def test_the_real_sample_is_counted_to_the_last_statement(by_hand, sample):
     assert (sheet["items"], sheet["statements"], sheet["removed_deprecated"]) == (49, 4282, 12)
     facts = sheet["train"] + sheet["valid"] + sheet["test"]
     assert sheet["statements"] + sheet["added_by_several_times"] == facts + sum(sheet[name] for name in REMOVED)
-    assert sheet["points"] + sheet["intervals"] + sheet["half_open"] + sheet["static"] == facts
+    assert sheet["events"] + sheet["intervals"] + sheet["half_open"] + sheet["static"] == facts
     assert sheet["percent_with_time"] == pytest.approx(100 * (1 - sheet["static"] / facts), abs=0.05)
     assert "does not end with ']'" in sheet["warnings"]
 
@@ -195,7 +195,7 @@ def test_bad_lines_are_counted_and_the_rest_survives(tmp_path, silent):
     (tmp_path / "dump.json").write_bytes(b",\n".join(lines))
     sheet = make(tmp_path / "dump.json", tmp_path / "out", SMALL, SelectionSettings(**EVERYTHING), silent).values()
     assert (sheet["items"], sheet["bad_lines"], sheet["lines"], sheet["train"]) == (29, 3, 32, 29)
-    assert sheet["warnings"] == "3 of 32 lines could not be read as entities and are left out"
+    assert sheet["warnings"] == "3 of 32 lines could not be read as entities and were skipped"
 
 
 def test_classes_labels_and_the_axis_are_what_is_asked_for(tmp_path, silent):
@@ -224,7 +224,9 @@ def test_classes_labels_and_the_axis_are_what_is_asked_for(tmp_path, silent):
 def test_thresholds_that_leave_nothing_are_an_error_and_the_extraction_is_kept(tmp_path, silent):
     write_dump(tmp_path / "dump.json", 1)
     out = tmp_path / "out"
-    with pytest.raises(BadInput, match=r"no facts are left of [\d,]+: every entity needs 500 and every predicate 50;"):
+    with pytest.raises(
+        BadInput, match=r"none of [\d,]+ facts is left: every entity needs 500 facts and every predicate 50;"
+    ):
         make(tmp_path / "dump.json", out, SMALL, SelectionSettings(min_degree=500), silent)
     assert not out.exists() and parts_folder(out).exists()
     assert make(tmp_path / "dump.json", out, SMALL, SelectionSettings(), silent).values()["train"] > 0
@@ -242,7 +244,9 @@ def test_a_folder_with_something_in_it_is_not_touched(tmp_path, silent):
 def test_a_folder_that_cannot_be_written_is_an_error(tmp_path, silent):
     (tmp_path / "file").write_text("not a folder")
     (tmp_path / "dump.json").write_text("[\n]\n")
-    with pytest.raises(DiskError, match=r"cannot write to .*out.parts: Not a directory; once there is room"):
+    with pytest.raises(
+        DiskError, match=r"cannot write to .*out.parts: Not a directory; run the same command to continue"
+    ):
         make(tmp_path / "dump.json", tmp_path / "file" / "out", SMALL, SelectionSettings(), silent)
 
 
@@ -270,5 +274,5 @@ def test_held_out_facts_are_50000_each_or_a_share(split, facts, expected):
 
 @pytest.mark.parametrize("split", [(60, 40), (0.5, 0.5), (-1, 5)])
 def test_a_split_must_leave_something_to_train_on(split):
-    with pytest.raises(BadRequest, match=r"--split .* leaves nothing to train on: there are 100 facts; choose less"):
+    with pytest.raises(BadRequest, match=r"--split .* leaves no training facts of 100; choose smaller numbers"):
         SelectionSettings(split=split).held_out(100)

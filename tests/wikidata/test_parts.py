@@ -38,10 +38,10 @@ def test_tables_without_counts_are_not_finished(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"dump": "cd34"}, r"holds other work \(dump ab12 is not cd34\); delete it or choose another"),
-        ({"window_bytes": 7}, r"holds other work \(window bytes 100 is not 7\)"),
-        ({"lang": "fr"}, r"holds other work \(lang en is not fr\)"),
-        ({"parts": 3}, r"holds other work \(parts 1 is not 3\)"),
+        ({"dump": "cd34"}, r"contains other work \(dump ab12 is not cd34\); delete it or choose another"),
+        ({"window_bytes": 7}, r"contains other work \(window bytes 100 is not 7\)"),
+        ({"lang": "fr"}, r"contains other work \(lang en is not fr\)"),
+        ({"parts": 3}, r"contains other work \(parts 1 is not 3\)"),
     ],
 )
 def test_other_work_is_not_gone_on_with(tmp_path, changes, message):
@@ -56,7 +56,7 @@ def test_the_same_dump_may_have_another_name(tmp_path):
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path):
     (tmp_path / "precious.txt").write_text("mine")
-    with pytest.raises(BadRequest, match="exists and is not a folder of this work; choose another"):
+    with pytest.raises(BadRequest, match="exists and does not belong to this work; choose another"):
         Part(tmp_path).begin(MANIFEST)
     assert [path.name for path in tmp_path.iterdir()] == ["precious.txt"]
 
@@ -69,12 +69,12 @@ def test_complete_parts_are_all_of_one_dump_each_once_and_finished(tmp_path):
     with pytest.raises(BadRequest, match="parts 2 are missing of 2"):
         check_complete([one])
     other = finished(tmp_path / "other", part=2, parts=2, lang="fr")
-    with pytest.raises(BadRequest, match=r"other does not belong to .*1: lang fr is not en"):
+    with pytest.raises(BadRequest, match=r"other and .*1 do not belong together: lang fr is not en"):
         check_complete([one, other])
     (two.folder / "finished.json").unlink()
-    with pytest.raises(BadRequest, match="2 is not finished; run its command again, then merge"):
+    with pytest.raises(BadRequest, match="2 is not complete; run its command again, then merge"):
         check_complete([one, two])
     with pytest.raises(
-        BadRequest, match=r"no readable manifest.json in .*nowhere; expected a folder that --part wrote"
+        BadRequest, match=r"cannot read manifest.json in .*nowhere; expected a folder that --part wrote"
     ):
         check_complete([one, Part(tmp_path / "nowhere")])

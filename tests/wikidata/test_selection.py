@@ -120,7 +120,7 @@ def test_a_dump_without_a_line_is_an_error(tmp_path):
     part = Part(tmp_path / "part")
     part.begin(MANIFEST)
     selection = Selection(tmp_path, "500MB", 1)
-    with pytest.raises(BadInput, match="the dump holds no line at all; expected one JSON object a line"):
+    with pytest.raises(BadInput, match="the dump has no lines; expected one JSON object per line"):
         selection.read([part])
     selection.close()
 

@@ -14,7 +14,9 @@ from knowwhen.console import say
 
 def add_facts(
     run: Run,
-    facts: Annotated[str, typer.Argument(help="A file or folder, as `knowwhen data import` reads them, or - (stdin).")],
+    facts: Annotated[
+        str, typer.Argument(help="A file or folder of facts, or - (stdin); anything that `knowwhen data import` reads.")
+    ],
     reading: dict[str, Any],
     device: Device = None,
     allow_code: AllowCode = False,
@@ -22,9 +24,9 @@ def add_facts(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Add facts to a trained model without training; answers know them and use them as evidence.
+    """Add facts to a trained model without training. They count as known, and as evidence for other answers.
 
-    Entities and times may be new; a new predicate needs training. Evaluation ignores added facts.
+    Facts may have new entities and times, but not new predicates. Evaluation ignores added facts.
 
     Example: knowwhen add runs/leaders news.csv
     """
@@ -34,7 +36,7 @@ def add_facts(
     say_notes(new)
     after = before.add(new)
     if not after.model.evidence:
-        say("this model was trained without evidence: added facts count as known, but do not change other answers")
+        say("this model has no evidence terms: added facts count as known, but do not change other answers")
     added = len(after.dataset.added) - len(before.dataset.added)
     report = {
         "run": str(run),

@@ -16,12 +16,14 @@ from knowwhen.errors import BadInput, BadRequest
 if TYPE_CHECKING:
     from knowwhen.trained import TrainedModel
 
-Asked = Annotated[str | None, typer.Argument(help="A name or key; ? or _ to ask for it.", show_default=False)]
+Asked = Annotated[str | None, typer.Argument(help="A name or key, or ? or _ to ask for it.", show_default=False)]
 
 
 ForSpreadsheets = Annotated[
     bool,
-    typer.Option("--for-spreadsheets", help="In a .csv, put ' before cells that a spreadsheet would run (= + - @)."),
+    typer.Option(
+        "--for-spreadsheets", help="In a .csv, put ' before cells that a spreadsheet would run as formulas (= + - @)."
+    ),
 ]
 
 
@@ -33,38 +35,40 @@ def ask(
     time: Annotated[
         str | None,
         typer.Argument(
-            metavar="[TIME]", help="A date, a range such as 2009..2012, or ? to ask when; any time if left out."
+            metavar="[TIME]", help="A date, a range such as 2009..2012, or ? to ask when; by default any time."
         ),
     ] = None,
     as_of: Annotated[
         str | None,
         typer.Option(
-            "--as-of", help="Rank answers by the probability that they hold on this date; it may lie beyond the data."
+            "--as-of",
+            help="Rank answers by the probability that they hold on this date; it may be after the data ends.",
         ),
     ] = None,
-    top: Annotated[int, typer.Option("--top", help="How many answers.")] = 10,
+    top: Annotated[int, typer.Option("--top", help="Number of answers.")] = 10,
     novel: Annotated[bool, typer.Option("--novel", help="Leave out known answers.")] = False,
     candidates: Annotated[
         str | None,
         typer.Option(
             "--candidates",
-            help="Restrict answers: a file with one name per line, or seen (seen in training in that place).",
+            help="Only allow these answers: a file with one name per line, or seen (seen there in training).",
         ),
     ] = None,
     min_probability: Annotated[
         float, typer.Option("--min-probability", help="Leave out answers below this probability.")
     ] = 0.0,
     why: Annotated[
-        bool, typer.Option("--why", help="Explain each answer: the shares of its score, with the facts behind them.")
+        bool, typer.Option("--why", help="Explain each answer: the parts of its score and the facts behind them.")
     ] = False,
     batch: Annotated[
         str | None,
         typer.Option(
-            "--batch", help="A table of questions with subject, predicate, object and time: a file, or - (stdin)."
+            "--batch",
+            help="A table of questions with the columns subject, predicate, object, time: a file, or - (stdin).",
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Where the answers to --batch go: .csv, .jsonl, .parquet.")
+        Path | None, typer.Option("--out", help="The file for the answers to --batch: .csv, .jsonl or .parquet.")
     ] = None,
     for_spreadsheets: ForSpreadsheets = False,
     plot: Annotated[
@@ -104,9 +108,9 @@ def ask(
         if subject is not None or out is None:
             raise BadRequest("--batch reads questions from a file and needs --out FILE for the answers")
         if why and out.suffix != ".jsonl":
-            raise BadRequest(f"--why lists facts, for which {out.name!r} has no place; expected --out with .jsonl")
+            raise BadRequest(f"--why writes lists of facts, which need --out with .jsonl, not {out.name!r}")
         if workers not in (None, 1):
-            raise BadRequest("--batch is answered by one process; leave --workers out")
+            raise BadRequest("--batch runs in one process; leave --workers out")
         check_files(batch, out)
         target = Target(out, for_spreadsheets)
         answer_file(open_run(run, device, allow_code, no_verify, known_by), batch, target, names, options, as_json)

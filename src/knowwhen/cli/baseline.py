@@ -18,7 +18,11 @@ def baseline(
     split: Split = "test",
     window: Annotated[
         int | None,
-        typer.Option("--window", min=0, help="Ignore facts further than this from the asked time; by default use all."),
+        typer.Option(
+            "--window",
+            min=0,
+            help="Ignore facts further away in time than this, in units of the time axis; by default use all.",
+        ),
     ] = None,
     filter: Filter = "time",
     ties: Ties = "half",
@@ -29,7 +33,7 @@ def baseline(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Measure a counting baseline: training facts of each pair near the asked time, weights tuned on validation.
+    """Evaluate a counting baseline: it counts training facts of the same pair near that time, with tuned weights.
 
     Example: knowwhen baseline leaders --split test
     """
@@ -41,7 +45,7 @@ def baseline(
     dataset = load(data)
     dataset.facts(split)  # a name that is none is said before the work
     with count_bars() as bars:
-        task = bars.add_task("tuning on valid", total=None)
+        task = bars.add_task("tuning on validation", total=None)
         counts = PairCounts.tune(dataset, window, seed)
         bars.update(task, description="queries")
         metrics = evaluate(

@@ -17,7 +17,7 @@ from knowwhen.cli.reading import reading as with_reading
 from knowwhen.facts.catalog import REMOTE, available, check_public, download, load
 from knowwhen.facts.dataset import Dataset, NoFacts
 
-app = typer.Typer(help="Look at datasets, get them, check them, import them.", no_args_is_help=True)
+app = typer.Typer(help="List, download, inspect, check and import datasets.", no_args_is_help=True)
 
 Source = Annotated[
     str,
@@ -44,7 +44,7 @@ def on_dataset(command: Callable[..., None]) -> Callable[..., None]:
 
 @app.command("list")
 def list_datasets(as_json: Json = False) -> None:
-    """List datasets that can be loaded by name, and those that can be downloaded.
+    """List the datasets that can be loaded by name or downloaded.
 
     Example: knowwhen data list
     """
@@ -67,7 +67,7 @@ def get(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Download a public dataset into the cache; a broken download resumes.
+    """Download a public dataset into the cache, or resume a download that broke off.
 
     Example: knowwhen data get icews14
     """
@@ -97,7 +97,7 @@ def info(dataset: Dataset, quiet: Quiet = False, as_json: Json = False) -> None:
 @app.command()
 @with_reading
 def check(source: Source, reading: dict[str, Any], as_json: Json = False) -> None:
-    """Diagnose a source: its format, what is wrong or odd, and what to type next. Exits with 1 if rows are bad.
+    """Diagnose a source: its format, bad rows, oddities and the next command to type. Exits with 1 if rows are bad.
 
     Example: knowwhen data check facts.csv
     """
@@ -122,7 +122,7 @@ def import_(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Convert any source to a dataset folder: checked, split and numbered.
+    """Convert a source to a dataset folder: check the facts, split them, and save them as Parquet.
 
     Example: knowwhen data import facts.csv --out mydata
     """

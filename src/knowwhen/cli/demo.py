@@ -34,12 +34,14 @@ FIGURE = ("France", "has president", "1980..2020", "french-presidents.svg")
 
 def demo(
     run: Annotated[Path, typer.Option("--run", help="The folder for the run and the figure.")] = Path("runs/demo"),
-    then_serve: Annotated[bool, typer.Option("--serve", help="Then open it to a browser, until Ctrl-C.")] = False,
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="For --serve; 0 takes any.")] = DEFAULT_PORT,
+    then_serve: Annotated[bool, typer.Option("--serve", help="Then serve it to a browser, until Ctrl-C.")] = False,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="The port for --serve; 0 picks a free one.")
+    ] = DEFAULT_PORT,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Train on who governed what, evaluate, answer six questions and draw the presidents of France, in a minute.
+    """Train on bundled facts about heads of state, evaluate, answer six questions and draw a figure, in a minute.
 
     Example: knowwhen demo --run runs/demo
     """

@@ -19,17 +19,27 @@ Split = Annotated[str, typer.Option("--split", help="train, valid or test.")]
 Filter = Annotated[
     str,
     typer.Option(
-        "--filter", help="Other true answers to leave out of the ranking: true then (time), ever (static), none (raw)."
+        "--filter",
+        help="Which other true answers to leave out of the ranking: "
+        "true at that time (time), at any time (static), none (raw).",
     ),
 ]
-Ties = Annotated[str, typer.Option("--ties", help="How ties rank: half, pessimistic or optimistic.")]
-Directions = Annotated[str, typer.Option("--directions", help="Questions to ask of each fact: both, or objects only.")]
-Times = Annotated[
-    str, typer.Option("--times", help="Timestamps asked per fact: one drawn from its span (sample), all, or a number.")
+Ties = Annotated[str, typer.Option("--ties", help="How to rank ties: half, pessimistic or optimistic.")]
+Directions = Annotated[
+    str,
+    typer.Option(
+        "--directions", help="Questions per fact: for object and subject (both), or for the object only (objects)."
+    ),
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Seed for sampled times and facts.")]
+Times = Annotated[
+    str,
+    typer.Option(
+        "--times", help="Timestamps per fact: one sampled from its span (sample), all, or a number of samples."
+    ),
+]
+Seed = Annotated[int, typer.Option("--seed", help="Seed for sampling times and facts.")]
 LARGE = 3e9  # scores: from about half a minute on
-Sample = Annotated[int | None, typer.Option("--sample", help="Evaluate only this many facts, drawn at random.")]
+Sample = Annotated[int | None, typer.Option("--sample", help="Evaluate on this many facts, drawn at random.")]
 
 
 def evaluate(
@@ -42,10 +52,10 @@ def evaluate(
     seed: Seed = 0,
     sample: Sample = None,
     time_questions: Annotated[
-        bool, typer.Option("--time-questions", help="Also evaluate questions for the time, with two simple baselines.")
+        bool, typer.Option("--time-questions", help="Also evaluate time questions, next to two simple baselines.")
     ] = False,
     calibration: Annotated[
-        bool, typer.Option("--calibration", help="Also measure how well probabilities are calibrated.")
+        bool, typer.Option("--calibration", help="Also measure the calibration of probabilities.")
     ] = False,
     with_added: Annotated[
         bool,
@@ -58,7 +68,7 @@ def evaluate(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Measure MRR and Hits@k of a model on a split and state the protocol; time metrics on request.
+    """Measure MRR and Hits@k of a model on a split, and state the protocol.
 
     Example: knowwhen evaluate runs/leaders --split test
     """
@@ -72,7 +82,8 @@ def evaluate(
         trained = open_run(run, device, allow_code, no_verify)
         if trained.additions and not with_added and prints:
             added = len(trained.dataset.added)
-            say(f"{plural(added, 'fact')} {'was' if added == 1 else 'were'} added after training and left out here")
+            facts = f"{plural(added, 'fact')} {'was' if added == 1 else 'were'}"
+            say(f"{facts} added after training; evaluation ignores {'it' if added == 1 else 'them'}")
         queries = count_questions(sample_facts(trained.dataset, split, sample, seed), trained.model.sizes, protocol)
         scores = queries * trained.model.sizes.entities
         if scores > LARGE and prints:

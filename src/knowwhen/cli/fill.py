@@ -14,9 +14,9 @@ from knowwhen.cli.output import Json, show
 
 def fill(
     run: Run,
-    out: Annotated[Path, typer.Option("--out", help="Where the facts go: .parquet, .csv or .jsonl.")],
+    out: Annotated[Path, typer.Option("--out", help="The file to write: .parquet, .csv or .jsonl.")],
     min_probability: Annotated[
-        float, typer.Option("--min-probability", min=0, max=1, help="Leave out dates below this probability.")
+        float, typer.Option("--min-probability", min=0, max=1, help="Leave out inferred dates below this probability.")
     ] = 0.0,
     for_spreadsheets: ForSpreadsheets = False,
     device: Device = None,
@@ -24,7 +24,7 @@ def fill(
     no_verify: NoVerify = False,
     as_json: Json = False,
 ) -> None:
-    """Write every fact of the dataset, with missing begins and ends inferred in columns of their own.
+    """Write all facts to a file, with missing begins and ends inferred in separate columns.
 
     Example: knowwhen fill runs/leaders --out facts.parquet
     """

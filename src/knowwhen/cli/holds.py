@@ -17,14 +17,14 @@ def holds(
     subject: Name,
     predicate: Name,
     object: Name,
-    time: Annotated[str, typer.Argument(help="A date or a range 2009..2012; it may lie beyond the data.")],
+    time: Annotated[str, typer.Argument(help="A date, or a range such as 2009..2012; it may be after the data ends.")],
     known_by: KnownBy = None,
     device: Device = None,
     allow_code: AllowCode = False,
     no_verify: NoVerify = False,
     as_json: Json = False,
 ) -> None:
-    """Give the probability that a fact holds at a time, known or inferred.
+    """Show the probability that a fact holds at a time.
 
     Example: knowwhen holds runs/leaders France "has president" "Emmanuel Macron" 2026
     """

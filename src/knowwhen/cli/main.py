@@ -16,6 +16,7 @@ from knowwhen.cli import (
     add,
     ask,
     baseline,
+    compare,
     data,
     demo,
     evaluate,
@@ -28,6 +29,7 @@ from knowwhen.cli import (
     reproduce,
     serve,
     train,
+    tune,
     when,
     wikidata,
 )
@@ -36,7 +38,7 @@ from knowwhen.errors import BadRequest, Interrupted, KnowwhenError
 from knowwhen.text import visible, visible_lines
 
 app = typer.Typer(
-    help="Completes temporal knowledge bases: facts with times in, answers to questions about them out.",
+    help="Complete temporal knowledge bases: facts with times go in, answers with probabilities come out.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -46,7 +48,9 @@ app.add_typer(data.app, name="data")
 app.add_typer(wikidata.app, name="wikidata")
 app.command()(train.train)
 app.command()(train.info)
+app.command()(tune.tune)
 app.command()(evaluate.evaluate)
+app.command()(compare.compare)
 app.command()(baseline.baseline)
 app.command()(ask.ask)
 app.command()(when.when)
@@ -77,10 +81,10 @@ def root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Where something fails, print Python's trace of it.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Print the Python traceback of an error.")] = False,
 ) -> None:
     if world_size() > 1 and context.invoked_subcommand not in TOGETHER:
-        raise BadRequest(f"{context.invoked_subcommand} runs on one process, and torchrun has started {world_size()}")
+        raise BadRequest(f"{context.invoked_subcommand} runs in one process, but torchrun started {world_size()}")
 
 
 def main() -> None:

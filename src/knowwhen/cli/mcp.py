@@ -16,27 +16,29 @@ from knowwhen.errors import MissingExtra
 def mcp(
     runs: Annotated[list[Path], typer.Argument(help="Run or model folders, or a folder of them.", metavar="RUN...")],
     transport: Annotated[
-        Literal["stdio", "http"], typer.Option("--transport", help="stdio, as a program that an agent starts; or http.")
+        Literal["stdio", "http"], typer.Option("--transport", help="stdio (the agent starts this program) or http.")
     ] = "stdio",
     host: Annotated[
-        str, typer.Option("--host", help="For http: the address to listen at; all but loopback need a key.")
+        str, typer.Option("--host", help="For http: the address to listen on; any but loopback needs a key.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="For http: 0 takes any that is free.")] = 8021,
-    writable: Annotated[bool, typer.Option("--writable", help="Add a tool that takes facts.")] = False,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="For http: the port; 0 picks a free one.")
+    ] = 8021,
+    writable: Annotated[bool, typer.Option("--writable", help="Let agents add facts.")] = False,
     key_file: KeyFile = None,
     changes: Changes = None,
     device: Device = None,
     allow_code: AllowCode = False,
     no_verify: NoVerify = False,
 ) -> None:
-    """Let agents ask a trained model through the Model Context Protocol. What they get is marked known or inferred.
+    """Serve a trained model to agents over the Model Context Protocol. Answers are marked known or inferred.
 
     Example: knowwhen mcp runs/leaders
     """
     try:
         from knowwhen.serve.agents import create_door, door_app
     except ModuleNotFoundError as error:
-        raise MissingExtra("the door for agents", "mcp") from error
+        raise MissingExtra("`knowwhen mcp`", "mcp") from error
     from knowwhen.serve.service import Service
     from knowwhen.serve.settings import read_settings
 
@@ -52,5 +54,5 @@ def mcp(
     models = open_runs(find_runs(runs), device, allow_code, no_verify)
     door = create_door(Service(models, settings, writable=writable))
     print(f"{', '.join(models)} at {address(listening)}mcp", flush=True)
-    say("Ctrl-C stops it")
+    say("press Ctrl-C to stop")
     serve_on(door_app(door, rules), listening, settings)

@@ -22,15 +22,15 @@ def names(
         str,
         typer.Argument(
             metavar="[QUERY]",
-            help="The beginning of a name, or a name with typos; without it, the most frequent names.",
+            help="A name, or its beginning, typos allowed; by default list the names with most facts.",
         ),
     ] = "",
     kind: Annotated[str, typer.Option("--kind", help="entity or predicate; both by default.")] = "",
-    top: Annotated[int, typer.Option("--top", help="Names to list of each kind.")] = 20,
+    top: Annotated[int, typer.Option("--top", help="How many names of each kind.")] = 20,
     no_verify: NoVerify = False,
     as_json: Json = False,
 ) -> None:
-    """List and search the names of entities and predicates, those with most facts first.
+    """List or search the names of entities and predicates, those with most facts first.
 
     Example: knowwhen names runs/leaders mitterand
     """
@@ -53,7 +53,7 @@ def names(
         print(json.dumps([{"kind": one, **asdict(name)} for one, name in found], ensure_ascii=False))
         return
     if not found:
-        raise BadRequest(f"no name begins with {query!r} or is near it; `knowwhen names {run}` lists some")
+        raise BadRequest(f"no name is like {query!r}; `knowwhen names {run}` lists names")
     labelled = any(name.key != name.name for _, name in found)
     rows = [("name", *(("key",) if labelled else ()), "kind", "facts")]
     rows += [(name.name, *((name.key,) if labelled else ()), one, f"{name.facts:,}") for one, name in found]

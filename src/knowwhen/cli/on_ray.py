@@ -27,9 +27,9 @@ def train_on_ray(
     """What the model is and its last epoch, as the first process says."""
     folder, data, recipe = RunFolder(run.resolve()), options["data"], options["recipe"]
     if folder.exists and not resume:  # said here, as the processes always go on
-        raise RunError(f"{run} already holds a run; --resume goes on with it, or choose another --run")
+        raise RunError(f"{run} already contains a run; continue it with --resume, or choose another --run")
     if data == "-":
-        raise BadRequest("standard input is on one machine; give a file that all machines of the cluster see")
+        raise BadRequest("--engine ray cannot read standard input; name a file that all machines can read")
     named = {"data": data, "recipe": recipe}
     found = {name: str(Path(at).resolve()) for name, at in named.items() if at and Path(at).exists()}
     with EpochsOf(folder):

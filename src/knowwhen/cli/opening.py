@@ -14,10 +14,12 @@ if TYPE_CHECKING:
 
 Run = Annotated[Path, typer.Argument(help="The folder of a run or of a saved model.")]
 Device = Annotated[
-    str | None, typer.Option("--device", help="cpu, cuda or mps; by default where it was trained, if available.")
+    str | None,
+    typer.Option("--device", help="cpu, cuda or mps; by default the device it was trained on, if available."),
 ]
 AllowCode = Annotated[
-    bool, typer.Option("--allow-code", help="Import the class of a model from outside knowwhen; this runs its code.")
+    bool,
+    typer.Option("--allow-code", help="Import the class of a model that is not part of knowwhen; this runs its code."),
 ]
 NoVerify = Annotated[
     bool, typer.Option("--no-verify", help="Skip the SHA-256 check of files; faster for very large models.")
@@ -25,7 +27,7 @@ NoVerify = Annotated[
 
 KnownBy = Annotated[
     str | None,
-    typer.Option("--known-by", help="Use only facts recorded by this date, if the data says when each was recorded."),
+    typer.Option("--known-by", help="Use only facts recorded by this date; the data must say when each was recorded."),
 ]
 
 

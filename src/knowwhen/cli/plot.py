@@ -24,6 +24,7 @@ class Kind(StrEnum):
     RELIABILITY = "reliability"
     DATES = "dates"
     TIMESTAMPS = "timestamps"
+    TUNING = "tuning"
 
 
 class Values(StrEnum):
@@ -33,7 +34,9 @@ class Values(StrEnum):
 
 def plot(
     run: Run,
-    kind: Annotated[Kind, typer.Argument(help="timeline, training, reliability, dates or timestamps.")],
+    kind: Annotated[
+        Kind, typer.Argument(help="timeline, training, reliability, dates or timestamps; of a study, tuning.")
+    ],
     names: Annotated[
         list[str] | None,
         typer.Argument(
@@ -44,7 +47,7 @@ def plot(
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="The file to write: .svg, .png or .pdf.")] = None,
     span: Annotated[str | None, typer.Option("--span", help="The times of a timeline, such as 1980..2020.")] = None,
-    values: Annotated[Values | None, typer.Option("--values", help="What a timeline shows; scores by default.")] = None,
+    values: Annotated[Values | None, typer.Option("--values", help="score (default) or probability.")] = None,
     split: Annotated[
         str | None, typer.Option("--split", help="The split for reliability and dates; valid by default.")
     ] = None,
@@ -53,7 +56,7 @@ def plot(
     no_verify: NoVerify = False,
     as_json: Json = False,
 ) -> None:
-    """Draw scores along time, the course of training, calibration of probabilities or dates, or the timestamps.
+    """Draw a timeline of scores, training curves, the calibration of probabilities or dates, timestamps, or a study.
 
     Example: knowwhen plot runs/leaders timeline France "has president" --span 1980..2020 --out presidents.svg
     """
@@ -63,6 +66,12 @@ def plot(
     from knowwhen.plotting import check_figure, save
 
     check_figure(out)
+    if kind is Kind.TUNING:
+        from knowwhen.tuning.tune import read_study
+
+        read_study(run).plot(out)
+        show({"out": str(out)}, as_json)
+        return
     trained = open_run(run, device, allow_code, no_verify)
     if kind is Kind.TIMELINE:
         figure = timeline(trained, names or [], span, values or Values.SCORE)
@@ -79,7 +88,7 @@ def check_use(kind: Kind, given: dict[str, object]) -> None:
     }.get(kind, ())
     useless = [name for name, value in given.items() if value and name not in used]
     if useless:
-        raise BadRequest(f"a figure of kind {kind} takes no {useless[0]}")
+        raise BadRequest(f"a {kind} figure does not take {useless[0]}")
 
 
 def timeline(trained: TrainedModel, names: list[str], span: str | None, values: Values) -> Figure:

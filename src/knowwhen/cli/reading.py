@@ -20,15 +20,13 @@ Columns = Annotated[
     typer.Option("--columns", help="Columns of a table: subject=A,predicate=B,object=C,time=D (or begin=D,end=E)."),
 ]
 Predicate = Annotated[
-    str | None, typer.Option("--predicate", help="The predicate of all facts, if the table has no column for it.")
+    str | None, typer.Option("--predicate", help="The predicate of every fact, for a table without a column for it.")
 ]
 GranularityOption = Annotated[
     str | None, typer.Option("--granularity", help="Unit of the time axis: minute, hour, day, month or year.")
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of the random split, if one file holds all facts.")]
-Fractions = Annotated[
-    str, typer.Option("--split", help="Fractions for validation and test, if one file holds all facts.")
-]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of the random split, for a single file.")]
+Fractions = Annotated[str, typer.Option("--split", help="Fractions for validation and test, for a single file.")]
 DateFormat = Annotated[
     str | None,
     typer.Option("--date-format", help="iso, dmy, mdy, ymd, excel, unix, unix-ms, or a pattern such as %d.%m.%Y."),
@@ -39,9 +37,11 @@ Separator = Annotated[
 Encoding = Annotated[
     str | None, typer.Option("--encoding", help="The encoding of text that is not UTF-8, such as cp1252.")
 ]
-SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Skip bad rows, count them and write them to a file.")]
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Skip bad rows and write them to a file.")]
 ARGUMENTS = {"split": "fractions"}  # of `load`, where they have another name than the option
-Rejects = Annotated[Path | None, typer.Option("--rejects", help="Where bad rows go; DATA.rejects.tsv by default.")]
+Rejects = Annotated[
+    Path | None, typer.Option("--rejects", help="The file for skipped rows; DATA.rejects.tsv by default.")
+]
 
 
 def options(
@@ -112,7 +112,7 @@ def parse_columns(text: str | None) -> dict[str, str]:
     """{'subject': 'A', …} of 'subject=A,…'."""
     pairs = [pair.partition("=") for pair in text.split(",")] if text else []
     if not all(ours and theirs for ours, _, theirs in pairs):
-        raise BadRequest(f"--columns {text!r} is not of the form subject=A,predicate=B,object=C,time=D")
+        raise BadRequest(f"--columns is {text!r}; expected subject=A,predicate=B,object=C,time=D")
     return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
 
 
@@ -120,5 +120,5 @@ def parse_fractions(text: str) -> tuple[float, float]:
     try:
         valid, test = (float(part) for part in text.split(","))
     except ValueError:
-        raise BadRequest(f"--split {text!r} is not two fractions such as 0.1,0.1") from None
+        raise BadRequest(f"--split is {text!r}; expected two fractions, such as 0.1,0.1") from None
     return valid, test

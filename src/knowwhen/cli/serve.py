@@ -33,16 +33,21 @@ Changes = Annotated[
 def serve(
     runs: Annotated[list[Path], typer.Argument(help="Run or model folders, or a folder of them.", metavar="RUN...")],
     host: Annotated[
-        str, typer.Option("--host", help="The address to listen at; all but loopback need a key.")
+        str, typer.Option("--host", help="The address to listen on; any but loopback needs a key.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any that is free.")] = DEFAULT_PORT,
-    writable: Annotated[bool, typer.Option("--writable", help="Take facts, as `knowwhen add` does.")] = False,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 picks a free one.")] = DEFAULT_PORT,
+    writable: Annotated[
+        bool, typer.Option("--writable", help="Let clients add facts, as `knowwhen add` does.")
+    ] = False,
     key_file: KeyFile = None,
     allow_host: Annotated[
-        list[str] | None, typer.Option("--allow-host", help="A name under which it may be asked, beside addresses.")
+        list[str] | None, typer.Option("--allow-host", help="Accept requests for this host name; repeatable.")
     ] = None,
     allow_origin: Annotated[
-        list[str] | None, typer.Option("--allow-origin", help="A site whose pages may ask, https://example.org.")
+        list[str] | None,
+        typer.Option(
+            "--allow-origin", help="Let pages of this site send requests, such as https://example.org; repeatable."
+        ),
     ] = None,
     changes: Changes = None,
     device: Device = None,
@@ -50,7 +55,7 @@ def serve(
     no_verify: NoVerify = False,
     as_json: Json = False,
 ) -> None:
-    """Serve a page and an API for one or several trained models, until Ctrl-C.
+    """Serve a web page and an API for one or more trained models, until Ctrl-C.
 
     Example: knowwhen serve runs/leaders
     """
@@ -72,7 +77,7 @@ def serve(
         print(json.dumps({"url": address(listening), "runs": list(models)}), flush=True)
     else:
         print(f"{', '.join(models)} at {address(listening)}", flush=True)
-        say("Ctrl-C stops it")
+        say("press Ctrl-C to stop")
     serve_on(app, listening, settings)
 
 
@@ -107,7 +112,7 @@ def find_runs(given: list[Path]) -> dict[str, Path]:
     for path in found:
         name = path.resolve().name
         if name in named and named[name].resolve() != path.resolve():
-            raise BadRequest(f"{named[name]} and {path} would both be called {name!r}; rename one of the folders")
+            raise BadRequest(f"{named[name]} and {path} have the same name {name!r}; rename one of the folders")
         named[name] = path
     return named
 

@@ -39,7 +39,7 @@ def train(
         typer.Option("--recipe", help="A recipe name, or a TOML file of settings.", autocompletion=recipe_names),
     ] = None,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", help="Override a setting, section.key=value; repeatable.")
+        list[str] | None, typer.Option("--set", help="Change a setting: section.key=value; repeatable.")
     ] = None,
     run: Annotated[Path | None, typer.Option("--run", help="The folder for the run.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in that folder.")] = False,
@@ -94,7 +94,7 @@ def info(
     no_verify: NoVerify = False,
     as_json: Json = False,
 ) -> None:
-    """Show the model, size, data, progress and validation results of a run.
+    """Show the model, data, progress and validation results of a run.
 
     Example: knowwhen info runs/leaders
     """

@@ -22,14 +22,16 @@ def when(
     infer: Annotated[
         bool, typer.Option("--infer", help="Infer begin and end from other facts, even if they are known.")
     ] = False,
-    plot: Annotated[Path | None, typer.Option("--plot", help="Also draw it: .svg, .png or .pdf.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Also draw the answer, to an .svg, .png or .pdf file.")
+    ] = None,
     known_by: KnownBy = None,
     device: Device = None,
     allow_code: AllowCode = False,
     no_verify: NoVerify = False,
     as_json: Json = False,
 ) -> None:
-    """Show when a fact begins and ends: as known, or inferred with a probability, 80 % ranges and reasons.
+    """Show when a fact begins and ends: known dates, or inferred ones with a probability, 80 % ranges and reasons.
 
     Example: knowwhen when runs/leaders France "has president" "François Mitterrand"
     """

@@ -62,7 +62,7 @@ Seed = Annotated[int, typer.Option("--seed", help="Seed of the random split.")]
 
 @app.command()
 def make(
-    dump: Annotated[str, typer.Argument(help="latest-all.json, plain, .gz, .bz2 or .zst; - for standard input.")],
+    dump: Annotated[str, typer.Argument(help="latest-all.json, plain or .gz, .bz2, .zst; - for standard input.")],
     out: Out,
     lang: Annotated[str, typer.Option("--lang", help="Language of the labels.")] = "en",
     keep: Keep = None,
@@ -72,14 +72,18 @@ def make(
     granularity: GranularityOption = "year",
     split: Split = None,
     seed: Seed = 0,
-    part: Annotated[str | None, typer.Option("--part", help="Extract only part i of n, for merge.")] = None,
-    window: Annotated[int, typer.Option("--window", help="Megabytes of work that a kill can lose, per core.")] = 64,
+    part: Annotated[
+        str | None, typer.Option("--part", help="Extract only part i of n, such as 3/16; `merge` joins the parts.")
+    ] = None,
+    window: Annotated[
+        int, typer.Option("--window", help="Megabytes of the dump per work unit; a kill loses one unit per core.")
+    ] = 64,
     engine: EngineOption = "processes",
     address: Address = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Make a dataset folder from a dump. After Ctrl-C or a kill, the same command continues.
+    """Make a dataset folder from a dump. After Ctrl-C or a kill, run the same command to continue.
 
     Example: knowwhen wikidata latest-all.json.gz --out wikidata
     """
@@ -92,7 +96,7 @@ def make(
 
     chosen = parse_engine(engine, address)
     if chosen == "ray" and part is not None:
-        raise BadRequest("--engine ray makes the parts itself; leave --part out")
+        raise BadRequest("--engine ray splits the dump itself; leave --part out")
     selection = _selection(keep, drop, min_degree, min_predicate, granularity, split, seed)
     share, shares = _parse_part(part)
     extraction = _checked(ExtractionSettings, lang=lang, part=share, parts=shares, window_megabytes=window)
@@ -101,7 +105,7 @@ def make(
             sheet = make_dataset(dump, out, extraction, selection, shown, engine=chosen, address=address)
         elif selection != SelectionSettings():
             raise BadRequest(
-                f"--part {part} only extracts; give --keep, --drop, --min-degree … to `knowwhen wikidata merge`"
+                "--part only extracts; give --keep, --drop, --min-degree and the like to `knowwhen wikidata merge`"
             )
         else:
             done = extract(dump, out, extraction, shown.bytes)
@@ -113,7 +117,7 @@ def make(
 
 @app.command()
 def merge(
-    parts: Annotated[list[Path], typer.Argument(help="All folders that --part wrote.")],
+    parts: Annotated[list[Path], typer.Argument(help="The folders that --part wrote, all of them.")],
     out: Out,
     keep: Keep = None,
     drop: Drop = None,
@@ -125,7 +129,7 @@ def merge(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Merge the parts of a dump into a dataset folder: the same bits as from one machine.
+    """Merge the parts of a dump into a dataset folder, identical to that of a single machine.
 
     Example: knowwhen wikidata merge part-* --out wikidata
     """
@@ -189,7 +193,7 @@ def _parse_part(text: str | None) -> tuple[int, int]:
     """(3, 16) of '3/16', (1, 1) of nothing."""
     share, _, shares = (text or "1/1").partition("/")
     if not (share.isdecimal() and shares.isdecimal() and 1 <= int(share) <= int(shares)):
-        raise BadRequest(f"--part {text!r} is not of the form i/n with i from 1 to n, such as 3/16")
+        raise BadRequest(f"--part is {text!r}; expected i/n with i from 1 to n, such as 3/16")
     return int(share), int(shares)
 
 

@@ -15,12 +15,12 @@ from knowwhen.errors import BadRequest
 
 Workers = Annotated[
     int | None,
-    typer.Option("--workers", min=1, help="Split entities over this many processes; torchrun works too."),
+    typer.Option("--workers", min=1, help="Split the entities over this many processes; torchrun works too."),
 ]
-EngineOption = Annotated[str, typer.Option("--engine", help="Where the work runs: processes of this machine, or ray.")]
+EngineOption = Annotated[str, typer.Option("--engine", help="processes (on this machine) or ray.")]
 Address = Annotated[
     str | None,
-    typer.Option("--address", help="Address of the Ray cluster; RAY_ADDRESS by default, else a new local one."),
+    typer.Option("--address", help="Address of the Ray cluster; by default RAY_ADDRESS, or a new local cluster."),
 ]
 
 
@@ -30,7 +30,7 @@ def parse_engine(engine: str, address: str | None) -> Literal["processes", "ray"
     if engine != "processes":
         raise BadRequest(f"--engine is {engine!r}; expected processes or ray")
     if address is not None:
-        raise BadRequest("--address is that of a Ray cluster; give --engine ray with it")
+        raise BadRequest("--address needs --engine ray")
     return "processes"
 
 
@@ -42,7 +42,7 @@ def together(workers: int | None, restarts: int = 0) -> Iterator[bool]:
     """
     started = world_size()
     if started > 1 and workers not in (None, started):
-        raise BadRequest(f"--workers is {workers}, but {started} processes were started together; leave it out")
+        raise BadRequest(f"--workers is {workers}, but torchrun started {started} processes; leave --workers out")
     if started == 1 and workers is not None and workers > 1:
         from knowwhen.distributed.launching import start
 

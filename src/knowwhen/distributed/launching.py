@@ -52,15 +52,15 @@ def start(workers: int, arguments: Sequence[str], restarts: int, say: Callable[[
 
 def say_or_raise(reason: str, left: int, say: Callable[[str], None]) -> None:
     if not left:
-        raise WorkerDied(f"{reason}; what was saved before is intact (--resume)")
-    say(f"{reason}; all processes start again from the last checkpoint")
+        raise WorkerDied(f"{reason}; earlier checkpoints are intact, continue with --resume")
+    say(f"{reason}; restarting all processes from the last checkpoint")
 
 
 def _reason(codes: dict[int, int], workers: int) -> str:
     killed = {rank: -code for rank, code in codes.items() if code < 0 and -code != signal.SIGTERM}
     if not killed:
         rank = min(codes)
-        return f"process {rank} of {workers} has lost the others: one does not answer"
+        return f"process {rank} of {workers} lost contact with the others"
     rank, number = min(killed.items())
     return f"process {rank} of {workers} was killed ({signal.Signals(number).name})"
 

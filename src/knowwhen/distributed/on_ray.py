@@ -51,7 +51,7 @@ def run_on_ray(act: Act, workers: int, restarts: int, address: str | None, **arg
 
         there = int(ray.cluster_resources().get("CPU", 0))
         if workers > there:
-            raise BadRequest(f"--workers is {workers}, and the Ray cluster has {there} CPUs; start fewer")
+            raise BadRequest(f"--workers is {workers}, but the Ray cluster has only {there} CPUs")
         notes = Notes(ray)
         trainer = TorchTrainer(
             _loop,
@@ -64,9 +64,7 @@ def run_on_ray(act: Act, workers: int, restarts: int, address: str | None, **arg
             trainer.fit()
         except Exception as error:  # Ray's own
             reason = (str(error).splitlines() or [""])[0]
-            raise WorkerDied(
-                f"Ray gave the training up after {restarts} restarts: {reason}; --resume goes on"
-            ) from error
+            raise WorkerDied(f"Ray gave up after {restarts} restarts: {reason}; continue with --resume") from error
         return notes.result()
 
 

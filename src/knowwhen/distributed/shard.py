@@ -30,7 +30,7 @@ class Shard:
     def check(self, entities: int) -> None:
         if entities < self.size:
             raise BadRequest(
-                f"{self.size} processes share {entities} entities, and each needs at least one; "
+                f"{self.size} processes cannot share {entities} entities; "
                 "start fewer (--workers, or --nproc-per-node of torchrun)"
             )
 

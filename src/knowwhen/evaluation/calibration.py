@@ -181,7 +181,8 @@ def fit_temperature(moments: Callable[[float], tuple[float, float, float]], fact
 
 def _fit_span_share(model: TemporalModel, dataset: Dataset, temperature: float) -> float:
     """The share of a curve's peak at which predicted spans fit those of valid best, by gaeIOU on average."""
-    facts = dataset.valid[is_closed(dataset.valid)][:FACTS]
+    most = EVIDENT["time"] if model.terms else FACTS
+    facts = dataset.valid[is_closed(dataset.valid)][:most]
     if not model.temporal or not facts.is_interval.any():
         return SPAN_SHARE
     _, curves = time_curves(model, facts.subject, facts.predicate, facts.object, temperature)

@@ -99,7 +99,7 @@ def evaluate_times(
     """
     facts, sizes, timeline = sample_facts(dataset, split, sample, seed), model.sizes, dataset.timeline
     if not len(timeline):
-        raise BadRequest(f"{dataset.name} has no times to ask for")
+        raise BadRequest(f"{dataset.name} has no times, so there are no time questions")
     thresholds = "valid" if is_closed(dataset.valid).any() else "train"
     reference = dataset.facts(thresholds)
     task = TimeTask(facts, dataset.known_to(split), reference[is_closed(reference)][:THRESHOLD_FACTS], timeline, sizes)

@@ -100,7 +100,7 @@ def summarise(
 ) -> Metrics:
     """The metrics of some ranks; `predicates` are the names of predicates, `support` the groups by support, if any."""
     if not len(ranks):
-        raise BadRequest("there are no facts to evaluate")
+        raise BadRequest("no facts to evaluate")
     rank, weight = ranks.rank(), ranks.questions.weight
     return Metrics(
         **vars(_mean(rank, weight)),

@@ -69,7 +69,7 @@ class PairCounts:
         """The baseline with all weights 1; facts that begin more than `window` units from a time say nothing of it."""
         train, P = dataset.train, len(dataset.predicates)
         if len(DISTANCES) * (2 * P) ** 2 > TABLE:
-            raise BadRequest(f"{dataset.name} has {P:,} predicates, too many for the counting baseline")
+            raise BadRequest(f"{dataset.name} has {P:,} predicates, which is too many for the counting baseline")
         sizes = Sizes.of(dataset, undated_row=bool(train.is_static.any()))
         history = History(train, sizes.entities, P, dataset.timeline.positions, lags=LAGS, window=window)
         counts = count_pairs(history, train, sizes)

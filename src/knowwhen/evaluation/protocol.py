@@ -36,7 +36,7 @@ class Protocol:
             if field.name in ("filter", "ties", "directions") and value not in allowed:
                 raise BadRequest(f"{field.name} is {value!r}; expected {', '.join(allowed)}")
         if self.times not in ("sample", "all") and not (isinstance(self.times, int) and self.times >= 1):
-            raise BadRequest(f"times is {self.times!r}; expected sample, all or a number from 1")
+            raise BadRequest(f"times is {self.times!r}; expected sample, all or a positive number")
 
     def describe(self, queries: int | None = None) -> str:
         """The line that stands beside the numbers."""

@@ -101,7 +101,7 @@ def answer_count(slot: Slot, sizes: Sizes) -> int:
 def check_finite(values: Tensor, model: str) -> Tensor:
     """The values; NaN compares false, so that a model that diverged would rank first: an error instead."""
     if not values.isfinite().all():
-        raise NonFiniteScores(f"{model} gave scores that are not finite; lower the learning rate")
+        raise NonFiniteScores(f"{model} gave scores that are not finite; lower training.learning_rate")
     return values
 
 

@@ -76,7 +76,7 @@ class CalibrationReport(Drawable):
             )
             for slot, r in self.slots.items()
         ]
-        foot = "temperatures fitted on valid" if self.calibrated else "the model is not calibrated"
+        foot = "temperatures fitted on validation" if self.calibrated else "the model is not calibrated"
         return "\n".join([*table([head, *rows]), "", f"{foot}; ECE in {BINS} bins on {self.split}, filtered by time"])
 
 
@@ -99,5 +99,5 @@ def calibration_report(
         (before, loss_before), (after, loss_after) = (measure(questions, x) for x in (1.0, temperature))
         found[slot] = SlotReport(temperature, len(questions), loss_before, loss_after, before, after)
     if not found:
-        raise BadRequest(f"{dataset.name} has nothing to ask about in {split}")
+        raise BadRequest(f"{dataset.name} has no facts in {split} to measure calibration on")
     return CalibrationReport(split, calibration is not None, found)

@@ -25,7 +25,7 @@ def extended(dataset: Dataset, new: Dataset) -> tuple[Dataset, Ints]:
     unknown = [key for key in new.predicates.keys if key not in dataset.predicates]
     if unknown:
         hint = did_you_mean(unknown[0], dataset.predicates.keys.to_list())
-        raise BadRequest(f"no predicate {unknown[0]!r} in {dataset.name}{hint}; a new predicate needs training")
+        raise BadRequest(f"no predicate {unknown[0]!r} in {dataset.name}{hint}; train again to use a new predicate")
     entities = _joined(dataset.entities, new.entities)
     positions = np.union1d(dataset.timeline.positions, new.timeline.positions)
     timeline = Timeline(dataset.timeline.granularity, positions)

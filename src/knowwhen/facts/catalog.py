@@ -90,21 +90,27 @@ def load(
     rejects: str | Path | Literal[False] | None = None,
     verify: bool = True,
 ) -> Dataset:
-    """The dataset of a name, a folder or a file, of "-" (standard input), an open file, a frame or a list of rows.
+    """Load a dataset.
 
-    Frames are those of polars, pandas or pyarrow, rows are tuples or dictionaries.
+    `source` is the name of a dataset, a folder, a file, `"-"` (standard input), a file object, a polars, pandas or
+    pyarrow table, or a list of tuples or dictionaries.
 
-    `columns` maps subject, predicate, object, time or begin and end to a table's own names, and `predicate` is that of
-    all facts of a table without such a column. `granularity` (minute, hour, day, month, year) is the unit of the time
-    axis. `date_format` (iso, dmy, mdy, ymd, excel, unix, unix-ms or a pattern such as "%d.%m.%Y"), `separator` and
-    `encoding` are told from the file where they are left out. One table is split by `seed` into train and the
-    `fractions` for valid and test. Bad rows are an error, or with `skip_bad` left out and written to the `rejects`
-    file (False: to none). The files of a dataset folder are compared with their SHA-256, unless `verify` is false.
+    - `format`: table, folder, rdf, kgtk, icews, yago15k or wikidata12k; detected by default.
+    - `columns`: your column names for subject, predicate, object, and time or begin and end, such as
+      `{"subject": "Name"}`. Common headers are recognised.
+    - `predicate`: the predicate of every fact, for a table without such a column.
+    - `granularity`: the unit of the time axis: minute, hour, day, month or year.
+    - `fractions`, `seed`: a single table is split at random into train, valid and test; these are the fractions for
+      valid and test, and the seed.
+    - `date_format` (iso, dmy, mdy, ymd, excel, unix, unix-ms, or a pattern such as `"%d.%m.%Y"`), `separator`,
+      `encoding`: detected by default.
+    - `skip_bad`: skip bad rows instead of raising `BadFacts`, and write them to the file `rejects` (False: do not).
+    - `verify`: compare the files of a dataset folder with their SHA-256.
     """
     if isinstance(source, Dataset):
         return source
     if granularity is not None and granularity not in list(Granularity):
-        raise BadRequest(f"no granularity {granularity!r}; there are {', '.join(Granularity)}")
+        raise BadRequest(f"unknown granularity {granularity!r}; expected {', '.join(Granularity)}")
     options = ReadOptions(
         columns or {},
         Granularity(granularity) if granularity else None,
@@ -142,12 +148,11 @@ def find(source: str | Path) -> Path:
         if path.exists():
             return path
     if name in REMOTE:
-        raise UnknownDataset(
-            f"dataset {name!r} is not on this machine; `knowwhen data get {name}` downloads it", name=name
-        )
+        message = f"dataset {name!r} is not on this machine; download it with `knowwhen data get {name}`"
+        raise UnknownDataset(message, name=name)
     known = sorted({*available(), *REMOTE})
     raise UnknownDataset(
-        f"no dataset, folder or file {name!r}{did_you_mean(name, known)} (known names: {', '.join(known)})",
+        f"no dataset, folder or file {name!r}{did_you_mean(name, known)} (datasets: {', '.join(known)})",
         closest(name, known),
         name=name,
     )
@@ -168,7 +173,7 @@ def check_public(name: str, remotes: dict[str, Remote] = REMOTE) -> None:
     """An error unless the dataset has a public address."""
     if name not in remotes:
         raise UnknownDataset(
-            f"no public address is known for {name!r}{did_you_mean(name, remotes)} (there is {', '.join(remotes)})",
+            f"{name!r} cannot be downloaded; expected {', '.join(remotes)}{did_you_mean(name, remotes)}",
             closest(name, remotes),
             name=name,
         )
@@ -189,7 +194,7 @@ def available() -> dict[str, Path]:
 
 
 def download(name: str, progress: Progress = _silent, remotes: dict[str, Remote] = REMOTE) -> Path:
-    """Brings a public dataset into the cache and returns its folder; what is whole there already stays.
+    """Download a public dataset into the cache and return its folder; complete files are not fetched again.
 
     Each file is written aside as `.part`, which a later call resumes, and takes its name once its SHA-256 is right.
     """
@@ -227,15 +232,15 @@ def _fetch(address: str, target: Path, sha256: str, progress: Progress) -> None:
             raise DownloadFailed(f"{address} answered {error.code} {error.reason}") from error
     except (OSError, HTTPException) as error:
         reason = getattr(error, "reason", error)
-        raise DownloadFailed(f"download of {address} broke off ({reason}); the same command resumes it") from error
+        raise DownloadFailed(f"cannot download {address} ({reason}); run the same command to resume") from error
     else:
         if total is not None and done < total:
             raise DownloadFailed(
-                f"download of {address} broke off at {done} of {total} bytes; the same command resumes it"
+                f"the download of {address} stopped at {done} of {total} bytes; run the same command to resume"
             )
     found = file_sum(part)
     if found != sha256:
         part.unlink()
-        raise DownloadFailed(f"{address} is not the expected file: SHA-256 {found[:12]}…, expected {sha256[:12]}…")
-    with writing(target, "the same command resumes it"):
+        raise DownloadFailed(f"{address} is not the expected file: its SHA-256 is {found[:12]}…, not {sha256[:12]}…")
+    with writing(target, "run the same command to resume"):
         put_in_place(part, target)

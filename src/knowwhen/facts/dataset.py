@@ -32,14 +32,14 @@ Ints = NDArray[np.int64]
 
 
 class NoFacts(BadInput):
-    """A source without any fact; `report` says what became of its rows."""
+    """A source without facts; `report` says what happened to its rows."""
 
     report = Report()
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Train, valid and test facts over one numbering of entities, predicates and timestamps."""
+    """Facts in three splits (train, valid, test), the names of their entities and predicates, and their time axis."""
 
     name: str
     entities: Vocabulary
@@ -59,7 +59,7 @@ class Dataset:
         """Numbers named facts; a source without splits is split by the options' seed and fractions."""
         frame = pl.concat([facts.frame for facts in named.splits.values()], how="diagonal", rechunk=False)
         if not len(frame):
-            raise NoFacts("no facts are left to read")
+            raise NoFacts("no facts are left: every row is bad or blank")
         granularity = named.with_granularity(options.granularity)
         entities, (subject, object) = Vocabulary.numbering(
             "entity", frame["subject"], frame["object"], labels=named.entity_labels
@@ -85,7 +85,7 @@ class Dataset:
 
     def facts(self, split: str) -> Facts:
         if split not in SPLITS:
-            raise BadRequest(f"no split {split!r}; there are {', '.join(SPLITS)}")
+            raise BadRequest(f"unknown split {split!r}; expected {', '.join(SPLITS)}")
         facts: Facts = getattr(self, split)
         return facts
 
@@ -95,13 +95,13 @@ class Dataset:
 
     @cached_property
     def known(self) -> KnownFacts:
-        """All facts of all splits: what the filter of an evaluation on test knows."""
+        """The facts of all splits: what an evaluation on test filters with."""
         return KnownFacts(self.all_facts, len(self.predicates), len(self.timeline))
 
     def known_to(self, split: str) -> KnownFacts:
-        """What the filter of a split's evaluation knows: its own facts, and those of the splits before it.
+        """What an evaluation on a split filters with: its own facts and those of the splits before it.
 
-        So no fact of test reaches what is chosen on valid.
+        No test fact can influence a choice made on validation.
         """
         self.facts(split)  # an error where there is no such split
         if split == SPLITS[-1]:
@@ -116,8 +116,13 @@ class Dataset:
         return {}
 
     @cached_property
+    def without_test(self) -> Dataset:
+        """The same names, times and facts, but none of test: what settings are chosen on."""
+        return replace(self, test=Facts.empty())
+
+    @cached_property
     def spans(self) -> KnownFacts:
-        """What is known by now: also the facts that were added, which an evaluation leaves out."""
+        """All known facts, including those added after training, which evaluation ignores."""
         if not len(self.added):
             return self.known
         facts = Facts.concatenate(self.all_facts, self.added)
@@ -125,7 +130,7 @@ class Dataset:
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of the content: names, timestamps and facts in their order, whatever the format they came in."""
+        """SHA-256 of the names, timestamps and facts; the same in every file format."""
         digest = hashlib.sha256(self.timeline.granularity.encode())
         for vocabulary in (self.entities, self.predicates):
             digest.update(str(len(vocabulary)).encode())
@@ -137,7 +142,7 @@ class Dataset:
         return digest.hexdigest()
 
     def info(self) -> dict[str, str | int]:
-        """Sizes, kinds of facts and the span of time, as `knowwhen data info --json` prints them."""
+        """Sizes, kinds of facts and time span, as `knowwhen data info --json` prints them."""
         facts = self.all_facts
         return {
             "name": self.name,
@@ -148,7 +153,7 @@ class Dataset:
             "granularity": str(self.timeline.granularity),
             "first": self.timeline.label(0) if len(self.timeline) else "",
             "last": self.timeline.label(-1) if len(self.timeline) else "",
-            "points": int(facts.is_event.sum()),
+            "events": int(facts.is_event.sum()),
             "intervals": int(facts.is_interval.sum()),
             "half_open": int(facts.is_half_open.sum()),
             "static": int(facts.is_static.sum()),
@@ -157,14 +162,14 @@ class Dataset:
         }
 
     def known_by(self, date: str) -> Dataset:
-        """What was known at a date: without the facts that were recorded later."""
+        """The dataset as it was known on a date: without facts recorded later."""
         if self.recorded is None:
             raise BadRequest(
                 f"{self.name} does not say when its facts were recorded; import it with --columns recorded=COLUMN"
             )
         period, recorded = parse_period(date), self.recorded
         if period is None:
-            raise BadRequest(f"the date is {date!r}; expected a day, month or year, such as 2020-06-30")
+            raise BadRequest(f"{date!r} is not a date; expected a day, month or year, such as 2020-06-30")
         parts = {name: getattr(self, name) for name in (*SPLITS, "added")}
         return replace(
             self,
@@ -178,14 +183,14 @@ class Dataset:
 
     @property
     def notes(self) -> list[str]:
-        """What nobody should overlook before training, a line each."""
+        """Warnings to read before training, one per line."""
         found = self.report.notes()
         if not len(self.timeline) and len(self.train):
-            found.append("no fact has a time: name the column that holds it with --columns time=A or begin=A,end=B")
+            found.append("no fact has a time; if a column holds it, name it: --columns time=A, or begin=A,end=B")
         return found
 
     def check(self) -> dict[str, int]:
-        """What a careful person counts before training: repetitions, leaks, and what training never sees."""
+        """Counts of duplicates, of facts in two splits, and of facts about things that train never sees."""
         rows = {split: part.rows() for split, part in self.splits.items()}
         train = _distinct(rows["train"])
         seen = {
@@ -207,7 +212,7 @@ class Dataset:
         return report
 
     def named(self, facts: Facts) -> pl.DataFrame:
-        """Facts as people read them: keys, and begin and end as dates or null."""
+        """Facts as a polars table: names, and begin and end as dates or null."""
         dates = pl.Series([*self.timeline.labels(), None], dtype=pl.String)  # OPEN = -1 takes the last
         return pl.DataFrame(
             {
@@ -220,7 +225,7 @@ class Dataset:
         )
 
     def save(self, folder: Path) -> None:
-        """Writes a dataset folder that loads back to the same hash; it appears under its name once it is whole."""
+        """Write a dataset folder. It appears once it is complete, and loads back with the same hash."""
         with writing(folder, UNCHANGED), whole_folder(folder) as aside:
             self._write(aside)
             checksums.seal(aside)
@@ -272,7 +277,7 @@ def _number_times(frame: pl.DataFrame, granularity: Granularity, is_filled: bool
 def _split(facts: Facts, options: ReadOptions) -> tuple[dict[str, Facts], dict[str, int]]:
     """A partition of the distinct facts by seed, the same whatever their order in the file."""
     if not (min(options.fractions) >= 0 and sum(options.fractions) < 1):
-        raise BadRequest(f"the fractions for valid and test are {options.fractions}; expected two with a sum below 1")
+        raise BadRequest(f"fractions is {options.fractions}; expected two numbers with a sum below 1")
     distinct = _in_order(facts)
     order = np.random.default_rng(options.seed).permutation(len(distinct))
     valid, test = (round(fraction * len(distinct)) for fraction in options.fractions)

@@ -120,36 +120,37 @@ _DATE = re.compile(
 )
 _COMPACT = re.compile(r"(?P<sign>)(?P<year>\d{4})(?P<month>\d\d)(?P<day>\d\d)")
 LONGEST = 200  # characters
+MISFIT = " does not match "  # between a date and the pattern it should have
 _EXPECTED = "expected YYYY, YYYY-MM, YYYY-MM-DD (## or 00 for unknown parts) or FIRST..LAST"
 
 
 @lru_cache(maxsize=1 << 16)  # the same dates come in every split
 def parse_period(text: str, precision: int | None = None, *, clock: bool = False) -> Period | None:
-    """The days that a date text covers, or None for one that says nothing (empty, or `####-##-##`).
+    """The days that a date covers, or None if the text says nothing (empty, or `####-##-##`).
 
     Reads years of any sign and length, `YYYY-MM`, `YYYY-MM-DD`, `YYYYMMDD`, ISO date-times, xsd:gYear and gYearMonth
     with zones, `YYYY-##-##`, `19##`, Wikidata's `+1945-00-00T00:00:00Z`, and ranges `FIRST..LAST` of these.
-    `precision` is Wikidata's code; below the year it widens the period (7: the century from 1901 to 2000). A time of
-    day is read over, or with `clock` made an hour or a minute, in UTC where a zone is given.
+    `precision` is Wikidata's code; coarser than a year, it widens the period (7: the century from 1901 to 2000). A time
+    of day is ignored unless `clock` is true; a time zone converts it to UTC.
     """
     text = text.strip().strip('"')
     if len(text) > LONGEST:
-        raise BadDate(f"not a date: {text[:40]!r} …; {_EXPECTED}")
+        raise BadDate(f"{text[:40] + '…'!r} is not a date; {_EXPECTED}")
     if not text.strip("#-"):
         return None
     if ".." in text:
         first, last = (parse_period(part, clock=clock) for part in text.split("..", 1))
         if first is None or last is None or (first.first, first.start) > (last.last, last.stop):
-            raise BadDate(f"not a range of dates: {text!r}; {_EXPECTED}")
+            raise BadDate(f"{text!r} is not a range of dates; {_EXPECTED}")
         return Period(first.first, last.last, first.start, last.stop)
     match = _COMPACT.fullmatch(text) or _DATE.fullmatch(text)
     if not match or not match["year"]:
-        raise BadDate(f"not a date: {text!r}; {_EXPECTED}")
+        raise BadDate(f"{text!r} is not a date; {_EXPECTED}")
     if not match["sign"] and len(match["year"]) > 5:
         # 20140301 is a day and was read as one; 1394582400 is no year that anyone means.
-        raise BadDate(f"not a date: {text!r}; expected a sign before a year of more than 5 digits")
+        raise BadDate(f"{text!r} is not a date; expected + or - before a year of more than 5 digits")
     if len(match["year"]) > YEAR_DIGITS:
-        raise BadDate(f"not a date: {text[:40]!r}; expected a year of at most {YEAR_DIGITS} digits")
+        raise BadDate(f"{text[:40]!r} is not a date; expected a year of at most {YEAR_DIGITS} digits")
     first_year, last_year = _years(match["sign"], match["year"])
     if precision is not None and precision < WIKIDATA_YEAR:
         return _coarse(first_year, precision)
@@ -158,12 +159,12 @@ def parse_period(text: str, precision: int | None = None, *, clock: bool = False
     if month is None or first_year != last_year:
         return Period.of_years(first_year, last_year)
     if not 1 <= month <= 12:
-        raise BadDate(f"not a date: {text!r}; expected a month from 1 to 12")
+        raise BadDate(f"{text!r} is not a date; expected a month from 1 to 12")
     whole = Period.of_month(first_year, month)
     if day is None:
         return whole
     if not 1 <= day <= whole.last - whole.first + 1:
-        raise BadDate(f"not a date: {text!r}; expected a day from 1 to {whole.last - whole.first + 1}")
+        raise BadDate(f"{text!r} is not a date; expected a day from 1 to {whole.last - whole.first + 1}")
     day += whole.first - 1
     return _of_clock(day, match) if clock and match.groupdict().get("hour") else Period(day, day)
 
@@ -177,7 +178,7 @@ def _of_clock(day: int, match: re.Match[str]) -> Period:
     """The hour or minute of a day, moved to UTC."""
     hour, minute, zone = int(match["hour"]), int(match["minute"] or 0), match["zone"]
     if hour > 24 or minute > 59 or (hour == 24 and minute):
-        raise BadDate(f"not a date: {match[0]!r}; expected a time of day from 00:00 to 24:00")
+        raise BadDate(f"{match[0]!r} is not a date; expected a time of day from 00:00 to 24:00")
     start = day * MINUTES + 60 * hour + minute
     if zone:
         digits = zone[1:].replace(":", "")

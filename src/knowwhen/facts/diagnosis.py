@@ -1,4 +1,4 @@
-"""A dataset looked at before training: how its source is written, what is odd about it, and what to do next."""
+"""A diagnosis of a source before training: its format, what is odd about it, and what to do next."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COARSER = {
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What is found in a source; `dataset` is None where no row could be read."""
+    """What reading a source found; `dataset` is None if no row could be read."""
 
     report: Report
     dataset: Dataset | None
@@ -37,7 +37,7 @@ class Diagnosis:
 
     @cached_property
     def near_duplicates(self) -> list[list[str]]:
-        """Entities whose names differ in case, accents or blanks alone, most names first."""
+        """Entities whose names differ only in case, accents or spaces, largest groups first."""
         if self.dataset is None:
             return []
         groups: dict[str, list[str]] = {}
@@ -68,11 +68,13 @@ class Diagnosis:
         coarser = COARSER.get(data.timeline.granularity)
         unseen = self.counts["valid_facts_with_unseen_timestamps"] / max(len(data.valid), 1)
         if unseen >= UNSEEN and coarser:
-            found.append(f"{unseen:.0%} of valid facts have a date that train never has: try --granularity {coarser}")
+            found.append(
+                f"{unseen:.0%} of validation facts have dates that are not in train: try --granularity {coarser}"
+            )
         if 0 < len(data.train) < FEW and (len(data.valid) or len(data.test)) and self._is_split_by_us:
-            found.append(f"{len(data.train)} facts are few to learn from: keep all of them in train with --split 0,0")
+            found.append(f"{len(data.train)} training facts are few: train on all of them with --split 0,0")
         if self.near_duplicates:
-            found.append("if names that differ in case, accents or blanks mean one entity, make them equal first")
+            found.append("if names that differ only in case, accents or spaces mean the same, make them equal first")
         return found
 
     @property
@@ -118,13 +120,13 @@ class Diagnosis:
 
     def __str__(self) -> str:
         lines = [line for file in self.report.files for line in _file_lines(file)]
-        for cause, rows in self._causes():
+        for _, rows in self._causes():
             listed = ", ".join(str(row.line) for row in rows[:SHOWN]) + (" …" if len(rows) > SHOWN else "")
-            shown = "" if rows[0].found == "nothing" else f", such as {rows[0].found}"
-            lines.append(f"bad: {plural(len(rows), 'row')} (line {listed}): {cause}{shown}")
+            where = f"line{'s'[: len(rows) > 1]} {listed}"
+            lines.append(f"bad: {plural(len(rows), 'row')} ({where}): {rows[0].message}")
         if self.dataset is not None:
             lines += self._facts_lines(self.dataset)
-        lines += [f"note: {note}" for note in self._notes() if not note.startswith("bad rows were skipped")]
+        lines += [f"note: {note}" for note in self._notes() if not note.startswith("skipped ")]
         lines += [f"advice: {advice}" for advice in self.advice]
         if self.next_command:
             lines += [f"next: {self.next_command}"]
@@ -133,27 +135,19 @@ class Diagnosis:
     def _facts_lines(self, data: Dataset) -> list[str]:
         info, counts = data.info(), self.counts
         sizes = ", ".join(f"{info[split]:,} {split}" for split in ("train", "valid", "test") if info[split])
-        kinds = ", ".join(
-            f"{info[name]:,} {kind}"
-            for name, kind in (
-                ("points", "events"),
-                ("intervals", "with begin and end"),
-                ("half_open", "with one of them"),
-                ("static", "without a time"),
-            )
-            if info[name]
-        )
-        lines = [f"facts: {len(data.all_facts):,} ({sizes}): {kinds}"]
+        kinds = [plural(info[f"{kind}s"], kind) for kind in ("event", "interval") if info[f"{kind}s"]]
+        kinds += [f"{info[kind]:,} {kind.replace('_', '-')}" for kind in ("half_open", "static") if info[kind]]
+        lines = [f"facts: {len(data.all_facts):,} ({sizes}): {', '.join(kinds)}"]
         lines += [f"names: {plural(info['entities'], 'entity')}, {plural(info['predicates'], 'predicate')}"]
         if self.seen_once:
-            lines[-1] += f"; {self.seen_once:,} entities are in one fact only"
+            lines[-1] += f"; {self.seen_once:,} {'occur' if self.seen_once > 1 else 'occurs'} only once"
         lines += [f"time axis: {data.timeline.span()}, {plural(info['timestamps'], 'timestamp')}"]
         told = {"entities_seen_once", "bad_rows_skipped"}
         lines += [f"{name.replace('_', ' ')}: {n:,}" for name, n in counts.items() if n and name not in told]
         for names in self.near_duplicates[:SHOWN]:
             lines.append(f"nearly the same: {', '.join(repr(name) for name in names[:SHOWN])}")
         if len(self.near_duplicates) > SHOWN:
-            lines.append(f"nearly the same: and {len(self.near_duplicates) - SHOWN:,} more groups of names")
+            lines.append(f"nearly the same: {len(self.near_duplicates) - SHOWN:,} more groups")
         return lines
 
 
@@ -165,8 +159,8 @@ def _file_lines(file: FileReport) -> list[str]:
     if file.columns:
         lines.append("columns: " + ", ".join(f"{ours} from {theirs!r}" for ours, theirs in file.columns.items()))
     if file.renamed:
-        lines.append(f"columns without a name of their own: {', '.join(file.renamed)}")
+        lines.append(f"columns without a unique name, renamed: {', '.join(file.renamed)}")
     dates = [(style, count) for style, count in file.date_formats.items() if not style.startswith("9999")]
     if dates:
-        lines.append("dates: " + ", ".join(f"{style} ({count:,} different)" for style, count in dates))
+        lines.append("dates: " + ", ".join(f"{style} ({count:,} distinct)" for style, count in dates))
     return lines

@@ -39,7 +39,7 @@ def reading(path: Path, what: str) -> Iterator[None]:
 
 
 def check_regular(path: Path) -> None:
-    """An error for what is no file, such as a pipe, which would have us wait."""
+    """An error unless the path is a regular file: reading a pipe would block."""
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "is not a regular file" if path.exists() else "does not exist"
         raise BadInput(f"cannot read {path}: it {what}; expected a file")

@@ -28,14 +28,14 @@ def unpacked_size(data: memoryview) -> int:
     try:
         return sum(size for chunk in _chunks(data) for size in _pages(data, chunk))
     except (IndexError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise BadSizes("its sizes cannot be read") from error
+        raise BadSizes("it has unreadable sizes") from error
 
 
 def _chunks(data: memoryview) -> Iterator[Struct]:
     """What the footer says of each column of each group of rows."""
     length = int.from_bytes(data[-8:-4], "little")
     if bytes(data[-4:]) != MAGIC or bytes(data[:4]) != MAGIC or length > len(data) - 12:
-        raise BadSizes("it does not begin and end as Parquet does")
+        raise BadSizes("it does not begin and end like a Parquet file")
     footer, _ = _Reader(data[len(data) - 8 - length : len(data) - 8]).struct(0)
     for group in footer.get(ROW_GROUPS, ()):
         for column in group[COLUMNS]:
@@ -55,7 +55,7 @@ def _pages(data: memoryview, chunk: Struct) -> Iterator[int]:
             raise BadSizes("a page is longer than the file")
         if DICTIONARY_HEADER in header:
             if not 0 <= header[DICTIONARY_HEADER][1] <= unpacked:
-                raise BadSizes("a dictionary has more words than letters")
+                raise BadSizes("a dictionary has more entries than bytes")
         else:
             values = next((header[field][1] for field in DATA_HEADERS if field in header), 0)
             if not 0 <= values <= left:
@@ -97,7 +97,7 @@ class _Reader:
             return [self._value(head & 15, depth) for _ in range(size)]
         if kind == 12:
             return self.struct(depth + 1)[0]
-        raise BadSizes(f"it has a field of the unknown kind {kind}")
+        raise BadSizes(f"it has a field of unknown kind {kind}")
 
     def _byte(self) -> int:
         self._at += 1

@@ -18,9 +18,10 @@ OPEN = -1  # an unknown begin or end; no timestamp id is negative
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """Columns subject, predicate, object, begin, end (ids, all of one length); begin and end are inclusive.
+    """Facts as columns of ids: subject, predicate, object, begin and end, both inclusive.
 
-    begin = end is an event, OPEN at one side a half-open span, OPEN at both a static fact.
+    A fact with begin = end is an event. It is half-open if one of them is OPEN, static if both are, and otherwise an
+    interval.
     """
 
     subject: Ints
@@ -58,7 +59,7 @@ class Facts:
         return Facts(*(column[rows] for _, column in self.columns()))
 
     def reciprocal(self, predicates: int) -> Facts:
-        """The same facts asked from the other side: (o, p + P, s), P the number of predicates."""
+        """The same facts from the object's side: (o, p + P, s), where P is the number of predicates."""
         return Facts(self.object, self.predicate + predicates, self.subject, self.begin, self.end)
 
     def rows(self) -> Ints:  # (n, 5)
@@ -78,7 +79,7 @@ class Facts:
 
     @property
     def is_interval(self) -> Bools:
-        """Both ends known and apart."""
+        """Begin and end are known and differ."""
         return ~(self.is_static | self.is_event | self.is_half_open)
 
 

@@ -1,4 +1,4 @@
-"""The time axis: which timestamps a dataset has, in order, and what a date text means on it."""
+"""The time axis: the timestamps of a dataset in order, and what a date means on it."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ class Moment:
     beyond: bool = False  # it lies after the last timestamp
 
     def note(self, text: str) -> str | None:
-        """What a reader of the answer should know; nothing where the axis has the time."""
+        """Says that the answer is for another timestamp, if it is."""
         if self.as_of is None:
             return None
-        why = "which is after the last date in the data" if self.beyond else "on which no fact begins, ends or holds"
-        return f"answered as of {self.as_of}: the question is about {text}, {why}"
+        why = "is after the last date in the data" if self.beyond else "is not on the time axis"
+        return f"answered as of {self.as_of}: {text} {why}"
 
 
 @dataclass(frozen=True, eq=False)
 class Timeline:
-    """Timestamps 0 … T-1 at increasing positions, counted in minutes, hours, days, months or years.
+    """The time axis: timestamps 0 … T-1 at increasing positions, in minutes, hours, days, months or years.
 
-    Benchmarks have only the timestamps at which facts begin or end (as in the paper), tables also those in between at
-    which a fact holds. Neighbours may lie further apart than one unit: `gaps` says how far.
+    Benchmarks have only the timestamps at which a fact begins or ends, as in the paper. Tables also have those in
+    between at which some fact holds. Neighbours may be more than one unit apart: see `gaps`.
     """
 
     granularity: Granularity
@@ -80,7 +80,7 @@ class Timeline:
         return [self.label(i) for i in range(len(self))]
 
     def covered(self, period: Period) -> range:
-        """The ids of the timestamps inside a period; empty between two timestamps and off the axis."""
+        """The ids of the timestamps inside a period; empty if there are none."""
         first, last = self.granularity.positions(period)
         return range(
             int(np.searchsorted(self.positions, first, side="left")),
@@ -88,14 +88,14 @@ class Timeline:
         )
 
     def ids(self, text: str) -> range:
-        """The ids a date text covers: `2014-03` has up to 31 on a daily axis, `2009..2012` four on a yearly one."""
+        """The ids that a date covers: up to 31 for `2014-03` on a daily axis, four for `2009..2012` on a yearly one."""
         return self.moment(text).ids
 
     def moment(self, text: str) -> Moment:
-        """The time that a date text asks for.
+        """The timestamps that stand for a date.
 
-        Where the axis has no timestamp of that time, the last one before it stands for it, also after the end of the
-        axis; before its start there is none.
+        A date that is not on the axis, or after its end, is represented by the last timestamp before it. A date before
+        the first timestamp raises `TimeOutside`.
         """
         period = parse_period(text, clock=self.granularity.has_clock)
         if period is None:
@@ -105,7 +105,7 @@ class Timeline:
         if covered:
             return Moment(covered, first, last)
         if not covered.start:
-            message = f"{text!r} is before the first date in the data, which covers {self.span()}"
+            message = f"{text!r} is before the first date in the data ({self.span()})"
             raise TimeOutside(message, name=text)
         ids = range(covered.start - 1, covered.start)
         return Moment(ids, first, last, self.label(ids[0]), beyond=covered.start == len(self))
@@ -120,7 +120,7 @@ class Timeline:
     def span(self) -> str:
         """'1945 to 2025 by year', for messages."""
         if not len(self):
-            return "no time"
+            return "no times"
         return f"{self.label(0)} to {self.label(-1)} by {self.granularity}"
 
 

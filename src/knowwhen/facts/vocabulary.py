@@ -21,7 +21,10 @@ SLOTS = 1 << 22  # for names by their hash: 16 MB, and one in twenty of Wikidata
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """Keys in sorted order, those added later behind; their place is their id. Each may have a label people read."""
+    """Names and their ids. An id is the position of a key; a key may have a label for people.
+
+    Keys are sorted; those added after training follow at the end.
+    """
 
     kind: str  # "entity" or "predicate", for messages
     keys: pl.Series  # (n,) text, unique
@@ -29,7 +32,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, kind: str, *columns: pl.Series, labels: pl.DataFrame | None = None) -> Vocabulary:
-        """The vocabulary of all the names in some columns, with labels from a table of key and label."""
+        """The vocabulary of all names in some columns, with labels from a table of key and label."""
         return cls.numbering(kind, *columns, labels=labels)[0]
 
     @classmethod
@@ -55,7 +58,7 @@ class Vocabulary:
         return key in self._ids
 
     def encode(self, names: pl.Series) -> Ints:
-        """The ids of a column of keys, all of which are in the vocabulary."""
+        """The ids of a column of known keys."""
         return names.cast(self._enum).to_physical().to_numpy().astype(np.int64)
 
     def decode(self, ids: Ints) -> pl.Series:
@@ -63,36 +66,36 @@ class Vocabulary:
         return self.keys.gather(ids)
 
     def id(self, name: str) -> int:
-        """The id of a key, or of a label that only one key has."""
+        """The id of a key, or of a label that belongs to only one key."""
         if name in self._ids:
             return self._ids[name]
         if not is_text(name):
-            raise UnknownName(f"no {self.kind} {name!r}: it is not UTF-8 text", kind=self.kind, name=name)
+            raise UnknownName(f"no {self.kind} {name!r}: the name is not UTF-8 text", kind=self.kind, name=name)
         labelled = self._labelled.get(name, [])
         if len(labelled) == 1:
             return labelled[0]
         if labelled:
             keys = [self.key(i) for i in labelled[:SUGGESTIONS]]
-            message = f"{len(labelled)} {self._plural} are called {name!r}: ask by key ({', '.join(keys)})"
+            message = f"{len(labelled)} {self._plural} are called {name!r}; use a key: {', '.join(keys)}"
             raise UnknownName(message, keys, kind=self.kind, name=name)
         close = self._close(name)
         raise UnknownName(f"no {self.kind} {name!r}{_suggestion(close)}", close, kind=self.kind, name=name)
 
     def key_of(self, name: str) -> str:
-        """The key of a name, which may be a label; a name that is not there is its own key."""
+        """The key of a key or label; an unknown name is returned as it is."""
         return self.key(self.id(name)) if name in self._ids or name in self._labelled else name
 
     def key(self, id: int) -> str:
         return str(self.keys[id])
 
     def label(self, id: int) -> str:
-        """What people read: the label, or the key where there is none."""
+        """The label, or the key if there is none."""
         label = None if self.labels is None else self.labels[id]
         return self.key(id) if label is None else str(label)
 
     @cached_property
     def lookup(self) -> Lookup:
-        """Search by what people type: without case and accents, by beginnings, with typos."""
+        """Name search that ignores case and accents, completes beginnings and tolerates typos."""
         return Lookup(self.keys, self.labels)
 
     def _close(self, name: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The contract of a decomposition: a model must give `score`; all else follows from it, slowly and correctly."""
+"""The base class of models: a model must define `score`; slower, correct defaults for the rest follow from it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from knowwhen.models.tables import Axis, Table, shared_lookups, tables_of
 
 
 class Options(BaseModel):
-    """The settings of a model or an evidence term; a subclass adds fields with defaults, ranges and meanings."""
+    """The options of a model or evidence term; each field has a default, a range and a description."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -30,14 +30,14 @@ class RankOptions(Options):
 
 
 class Factor(NamedTuple):
-    """A vector that a regularizer penalises, and how often the formula counts it."""
+    """A vector to penalise, and its weight in the penalty."""
 
     weight: int
     rows: Tensor  # (b, …), complex or real
 
 
 class Decomposition(nn.Module, ABC):
-    """A tensor X[s, p, o, t] of low rank: s and o entities, p a predicate or its inverse p + P, t a timestamp."""
+    """A model of the tensor X[s, p, o, t]: s and o are entities, p a predicate or its inverse p + P, t a timestamp."""
 
     name: ClassVar[str]
     formula: ClassVar[str] = ""  # as `knowwhen info` prints it
@@ -54,11 +54,11 @@ class Decomposition(nn.Module, ABC):
     @classmethod
     @abstractmethod
     def tables(cls, o: Any) -> dict[str, Table]:
-        """The tables of parameters by name, for some options."""
+        """The tables of parameters by name, for the given options."""
 
     @abstractmethod
     def score(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor) -> Tensor:
-        """X[s, p, o, t], with ids that broadcast."""
+        """X[s, p, o, t]; the ids broadcast."""
 
     def objects(self, s: Tensor, p: Tensor, t: Tensor) -> Scores:  # (b, E)
         """X[s, p, :, t]."""
@@ -78,44 +78,44 @@ class Decomposition(nn.Module, ABC):
         return Computed(len(s), columns, score, s.device, depth)
 
     def factors(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor) -> list[Factor]:
-        """What Ω³ penalises: the factors of the tensor in which predicate and time are one mode."""
+        """What Ω³ penalises: the factors of the order-3 tensor in which predicate and time share a mode."""
         return self.separate_factors(s, p, o, t)
 
     def separate_factors(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor) -> list[Factor]:
-        """What Δ^p penalises: each factor for itself. By default all rows that belong to the facts."""
+        """What Δ^p penalises: every factor separately. By default all rows that occur in the facts."""
         ids = {Axis.ENTITY: (s, o), Axis.PREDICATE: (p,), Axis.TIME: (t,), Axis.NONE: ()}
         return [Factor(1, table(of)) for table in tables_of(self).values() for of in ids[table.axis]]
 
     def time_axes(self) -> list[Tensor]:  # (T, …) each
-        """What Λ smooths: every table of timestamps, without the undated row."""
+        """What Λ smooths: every table of timestamps, without the row for facts without a time."""
         return [table.along() for table in tables_of(self).values() if table.axis is Axis.TIME]
 
     def entity_rows(self) -> Tensor:  # (E, d), real
-        """The rows that stand for entities as objects: for neighbours, exports and context evidence."""
+        """The embedding of each entity as an object: used for neighbours, exports and `context` evidence."""
         return self._entity_table().weight.flatten(1)
 
     @property
     def has_complex_rows(self) -> bool:
-        """Whether `entity_rows` are views of complex numbers."""
+        """Whether `entity_rows` are complex."""
         return self._entity_table().is_complex
 
     def _entity_table(self) -> Table:
         found = next((table for table in tables_of(self).values() if table.axis is Axis.ENTITY), None)
         if found is None:
-            raise BadRequest(f"{self.name} has no table of entities; give it an entity_rows of its own")
+            raise BadRequest(f"{self.name} has no table of entities; define entity_rows")
         return found
 
     def recall(self, background: Background) -> None:
-        """Takes the facts and the calendar a model may draw on; most need neither."""
+        """Receives the training facts and the calendar; most models need neither."""
 
     @contextmanager
     def step(self, s: Tensor, p: Tensor, o: Tensor) -> Iterator[None]:
-        """Surrounds a training step on facts (s, p, o), in which rows are looked up once."""
+        """A context for one training step on facts (s, p, o), in which each row is looked up once."""
         with shared_lookups():
             yield
 
     def initialise(self, generator: torch.Generator) -> None:
-        """Draws all tables, then the weights of other modules, from the generator alone."""
+        """Draw initial values of all tables and other modules from the generator."""
         for table in tables_of(self).values():
             table.initialise(generator)
         others: list[Any] = [module for module in self.modules() if hasattr(module, "reset_parameters")]

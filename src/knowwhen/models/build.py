@@ -88,12 +88,12 @@ def check_splits(model: type[Any], sizes: Sizes, options: Any) -> None:
         splits = False
     if not splits:
         raise BadRequest(
-            f"{model.name} cannot be split over processes: its scores are no product or distance with a table of "
+            f"{model.name} cannot be split over processes: its scores are not a product or distance with a table of "
             "entities; use one process, or choose another model"
         )
 
 
 def term_named(name: str) -> type[Any]:
     if name not in EVIDENCE:
-        raise BadRequest(f"no evidence term {name!r}; there are {', '.join(EVIDENCE)}{did_you_mean(name, EVIDENCE)}")
+        raise BadRequest(f"no evidence term {name!r}; expected {', '.join(EVIDENCE)}{did_you_mean(name, EVIDENCE)}")
     return EVIDENCE[name]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 
@@ -52,8 +52,8 @@ class TemporalModel(nn.Module):
         self.leave_out: LeaveOut = leave_out
         if self.shard is not None and (apart or leave_out == "itself" or not set(self.evidence) <= SPLIT_TERMS):
             raise BadRequest(
-                'several processes cannot share a model with object_profile, evidence.training="apart" or '
-                'evidence.leave_out="itself"; train it in one process'
+                'a model with object_profile, evidence.training="apart" or evidence.leave_out="itself" cannot be split '
+                "over processes; use one process"
             )
         for term in self.terms:
             term.leave_out = leave_out
@@ -236,6 +236,7 @@ class TemporalModel(nn.Module):
         if self.correction is None:
             scores = parts.scores()
         else:
+            parts = parts.with_made_scores()
             rows, objects, values = parts.spoken(self.sparse_parts)
             named = objects if self.shard is None else self.shard.ids(objects)
             corrections = self.corrections(values, s[rows], p[rows], named, t[rows])
@@ -303,6 +304,13 @@ class ObjectParts:
         if not cells:
             return dense
         return Sparse(dense, Cells(*(torch.cat(columns) for columns in zip(*cells, strict=True))))
+
+    def with_made_scores(self) -> ObjectParts:
+        """The same, with the decomposition's scores made once for all that is read of them, where they fit."""
+        scores = self.decomposition
+        if scores.rows > chunks.rows_at_once(scores.columns):
+            return self
+        return replace(self, decomposition=Matrix(scores.whole()))
 
     @property
     def sparse(self) -> list[Cells]:

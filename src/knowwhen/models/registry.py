@@ -24,7 +24,7 @@ EVIDENCE: Mapping[str, type[Any]] = MappingProxyType(_terms)
 
 
 def register(model: Registered) -> Registered:
-    """Makes a `Decomposition` known by its `name`; a decorator, or a call with the class."""
+    """Register a `Decomposition` under its `name`. Use it as a decorator, or call it with the class."""
     return _register(_models, model, "score")
 
 
@@ -38,7 +38,7 @@ def _register(known: dict[str, type[Any]], one: Registered, method: str) -> Regi
     if not isinstance(name, str) or not callable(getattr(one, method, None)):
         raise BadRequest(f"{one.__name__} cannot be registered: it needs a name and a method {method!r}")
     if name in known and origin(known[name]) != origin(one):
-        raise BadRequest(f"the name {name!r} is taken by {origin(known[name])}; give {origin(one)} another")
+        raise BadRequest(f"the name {name!r} is already used by {origin(known[name])}; rename {origin(one)}")
     known[name] = one
     return one
 
@@ -69,7 +69,7 @@ def model_named(name: str, *, allow_import: bool = False) -> type[Any]:
     if found is not None:
         return found
     if ":" not in name:
-        message = f"no model {name!r}; there are {', '.join(_models)}{did_you_mean(name, _models)}"
+        message = f"no model {name!r}; expected {', '.join(_models)}{did_you_mean(name, _models)}"
         raise UnknownModel(message, closest(name, _models), name=name)
     for model in _models.values():
         if origin(model) == name:
@@ -77,8 +77,8 @@ def model_named(name: str, *, allow_import: bool = False) -> type[Any]:
     if not allow_import:
         module, _, cls = name.partition(":")
         raise UnknownModel(
-            f"the model is {cls} of the module {module!r}, whose code knowwhen does not run by itself; "
-            f"if you trust it: knowwhen.register({cls}), open(…, allow_code=True), or --allow-code on the command line"
+            f"the model {cls} comes from the module {module!r}, which knowwhen does not import on its own. If you "
+            f"trust it, use --allow-code, knowwhen.open(…, allow_code=True) or knowwhen.register({cls})"
         )
     return register(_imported(name))
 

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from knowwhen.drawable import FIGURES, draw
+from knowwhen.evaluation.comparison import Comparison
 from knowwhen.evaluation.reliability import CalibrationReport
 from knowwhen.evaluation.times import TimeMetrics
 from knowwhen.plotting.answers import answers_figure, times_figure, when_figure
+from knowwhen.plotting.comparison import comparison_figure
 from knowwhen.plotting.figures import save
 from knowwhen.plotting.reliability import dates_figure, reliability_figure
 from knowwhen.plotting.timeline import timeline_figure
@@ -21,21 +23,23 @@ if TYPE_CHECKING:
 
 
 def plot(value: Any, out: str | Path | None = None) -> Figure:
-    """The figure of answers, of a timeline or of a calibration report; with `out` also written to that file."""
+    """Draw answers, a timeline, a calibration report, a study or a comparison; `out` also writes it to a file."""
     figure: Figure = draw(value, out)
     return figure
 
 
-def _drawn(make: Callable[[Any], Figure], value: Any, out: str | Path | None) -> Figure:
+def drawn(make: Callable[[Any], Figure], value: Any, out: str | Path | None) -> Figure:
+    """What `FIGURES` holds for a kind of value: the figure that a function makes, also written with `out`."""
     figure = make(value)
     if out is not None:
         save(figure, out)
     return figure
 
 
-FIGURES[Answers] = partial(_drawn, answers_figure)
-FIGURES[TimeAnswers] = partial(_drawn, times_figure)
-FIGURES[When] = partial(_drawn, when_figure)
-FIGURES[TimelineScores] = partial(_drawn, timeline_figure)
-FIGURES[CalibrationReport] = partial(_drawn, reliability_figure)
-FIGURES[TimeMetrics] = partial(_drawn, dates_figure)
+FIGURES[Answers] = partial(drawn, answers_figure)
+FIGURES[TimeAnswers] = partial(drawn, times_figure)
+FIGURES[When] = partial(drawn, when_figure)
+FIGURES[TimelineScores] = partial(drawn, timeline_figure)
+FIGURES[CalibrationReport] = partial(drawn, reliability_figure)
+FIGURES[Comparison] = partial(drawn, comparison_figure)
+FIGURES[TimeMetrics] = partial(drawn, dates_figure)

@@ -34,8 +34,8 @@ def dates_figure(metrics: TimeMetrics) -> Figure:
     """Panels for begins, ends and spans (how often the first answer is exactly right), and for facts at a time."""
     found = dict(metrics.model.reliability) | ({"holds": metrics.holds.reliability} if metrics.holds else {})
     if not found:
-        raise BadRequest("no dates to plot: the model has no time head; train with --set dating.passes=4")
-    figure, panels = _panels([DATES[name] for name in found], "share that is right")
+        raise BadRequest("no dates to plot: this model has no time head; train with --set dating.passes=4")
+    figure, panels = _panels([DATES[name] for name in found], "accuracy")
     for axes, one in zip(panels, found.values(), strict=True):
         _points(axes, one, COLOURS[0], f"ECE {one.expected_calibration_error:.3f}")
         axes.legend(loc="upper left", fontsize=8.5, frameon=False, borderaxespad=0.1, handlelength=1.2)

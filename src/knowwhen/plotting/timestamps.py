@@ -44,7 +44,9 @@ def timestamps_figure(times: Sequence[str], rows: NDArray[np.float32]) -> Figure
 def principal_plane(rows: NDArray[np.float32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # (T, 2), (2,)
     """The rows' coordinates along their two largest principal components, and each one's share of the variance."""
     if len(rows) < 3 or rows.shape[1] < 2:
-        raise BadRequest(f"{len(rows)} timestamps of {rows.shape[1]} numbers; expected at least 3 of 2 to plot them")
+        raise BadRequest(
+            f"cannot plot {len(rows)} timestamps with {rows.shape[1]} numbers each; expected at least 3 timestamps"
+        )
     centred = rows.astype(np.float64) - rows.mean(0, dtype=np.float64)
     left, lengths, _ = np.linalg.svd(centred, full_matrices=False)
     return left[:, :2] * lengths[:2], lengths[:2] ** 2 / max((lengths**2).sum(), np.finfo(float).tiny)

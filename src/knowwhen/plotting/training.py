@@ -18,19 +18,19 @@ NOT_TERMS = ("epoch", "valid", "corrected")
 def training_figure(records: Sequence[dict[str, Any]]) -> Figure:
     """Losses and penalties over epochs, on a logarithmic scale; beside them the ranks where valid was looked at."""
     if not records:
-        raise BadRequest("no epochs to plot: a saved model keeps no records, and a run has none before its first epoch")
+        raise BadRequest("no epochs to plot: a run has records after its first epoch, a saved model has none")
     figure = new_figure(9.0, 4.0)
     looks = [record for record in records if "valid" in record]
     panels = figure.subplots(1, 2 if looks else 1, squeeze=False)[0]
     terms = [name for name in records[-1] if name not in NOT_TERMS]
     _curves(panels[0], {name.replace("_", " "): [(r["epoch"], r[name]) for r in records] for name in terms})
     panels[0].set_yscale("log")
-    title(panels[0], "loss by term, on train")
+    title(panels[0], "training loss by term")
     if looks:
         shown = {"MRR": "mrr", "Hits@1": "hits@1", "Hits@10": "hits@10"}
         _curves(panels[1], {name: [(r["epoch"], r["valid"][key]) for r in looks] for name, key in shown.items()})
         panels[1].set_ylim(0, 1)
-        title(panels[1], "ranks, on valid")
+        title(panels[1], "validation")
     for axes, names in zip(panels, (terms, ("MRR", "Hits@1", "Hits@10")), strict=False):
         label_right(axes, [name.replace("_", " ") for name in names])
     return figure

@@ -22,7 +22,7 @@ Span = tuple[str | None, str | None]
 """Begin and end as dates, None where unknown."""
 
 UNCALIBRATED = "probabilities are not calibrated: trust their order, not their size"
-EXPLAINED = "the shares under an answer add up to its score"
+EXPLAINED = "the parts under an answer add up to its score"
 FACTS_SHOWN = 3  # of those that spoke for an answer; to_dict() has all
 LEAST_SHOWN = 0.005  # a share that would print as 0.00 is not worth a line
 
@@ -250,7 +250,7 @@ def share(probability: float) -> str:
 
 def foot(calibrated: bool, reasons: Explanation | None) -> list[str]:
     """What a reader of the numbers should know, a line each."""
-    lines = ["probabilities are calibrated on valid" if calibrated else UNCALIBRATED]
+    lines = ["probabilities are calibrated on validation facts" if calibrated else UNCALIBRATED]
     return lines if reasons is None else [*lines, reasons.note or EXPLAINED]
 
 

@@ -75,7 +75,7 @@ class AsOf(Tabular, Listed[AsOfAnswer]):
             for row in self.rows
         ]
         lines = [f"({visible(self.question)})", *table(rows)]
-        lines += ["the date lies beyond the data"] if self.beyond else []
+        lines += ["this is after the last date in the data"] if self.beyond else []
         return "\n".join(lines if self.calibrated else [*lines, UNCALIBRATED])
 
 
@@ -95,7 +95,7 @@ def as_of(
     """
     head = check_head(head)
     if not any(name_text(name).strip() in UNKNOWN for name in names):
-        raise BadRequest("an as-of question asks for a name; put ? in place of the subject, predicate or object")
+        raise BadRequest("an as-of question needs ? in place of the subject, predicate or object")
     with in_column("time"):
         beyond = read_moment(dataset, time_text(date)).beyond
     asked = read_question(dataset, *names, date)

@@ -109,7 +109,7 @@ def answer(
     for question in questions:
         check_answerable(model, dataset, question, novel=novel)
     if explain and model.shard is not None:
-        raise BadRequest("reasons are not for several processes; ask for them on one")
+        raise BadRequest("explanations need a single process; leave out --workers")
     explainer = Explainer(model, dataset) if explain else None
     respond = _Respond(model, dataset, top, novel, min_probability, explainer, calibration, times)
     found: dict[int, Found] = {}
@@ -126,9 +126,11 @@ def check_answerable(model: TemporalModel, dataset: Dataset, question: Question,
     if question.slot != "time":
         return
     if not len(dataset.timeline):
-        raise BadRequest(f"{dataset.name} has no times to ask for")
+        raise BadRequest(f"{dataset.name} has no times, so it cannot answer when")
     if not model.temporal:
-        raise BadRequest(f"{model.name} does not depend on time, so it cannot answer when; train tntcomplex")
+        raise BadRequest(
+            f"{model.name} does not depend on time, so it cannot answer when; use a temporal model such as tntcomplex"
+        )
     if novel:
         raise BadRequest("novel does not apply to a question for a time; leave it out")
 

@@ -74,7 +74,7 @@ def entity_facts(
     """The facts that are known of an entity, with their spans; as of a time where one is given."""
     e, asked = dataset.entities.id(entity), "" if time is None else str(time).strip()
     if asked and not len(dataset.timeline):
-        raise BadRequest(f"the time is {asked!r}, but no fact has one; ask without a time")
+        raise BadRequest(f"no fact has a time; leave out the time {asked!r}")
     sides = dataset.spans.about(e)
     if asked:
         moment = dataset.timeline.moment(asked)

@@ -18,7 +18,7 @@ from knowwhen.text import brief, plural
 
 NAMED_AT = 366  # timestamps of one question at which facts are named: those where evidence says most
 NO_EVIDENCE = (
-    'this model was trained without evidence, so no facts explain the score; train with model.evidence=["pair_history"]'
+    'this model has no evidence terms, so no facts explain its scores; train with model.evidence=["pair_history"]'
 )
 
 Named = tuple[int, ...]

@@ -30,10 +30,10 @@ from knowwhen.text import brief, visible
 
 Basis = Literal["known", "open", "undated", "inferred"]
 SAID = {
-    "known": "known: a fact says so",
-    "open": "one end of its span is known, the other is not",
-    "undated": "the fact is known, its time is not",
-    "inferred": "no fact says so",
+    "known": "known: a fact states it",
+    "open": "inferred: the fact is known, but only one end of its span",
+    "undated": "inferred: the fact is known, but not its time",
+    "inferred": "inferred: no fact states it",
 }
 
 
@@ -67,7 +67,7 @@ class Holds(Tabular):
 
     def __str__(self) -> str:
         lines = [f"({visible(self.question)})", f"probability that it holds: {share(self.probability)}"]
-        lines.append(SAID[self.basis] + ("; the time lies beyond the data" if self.beyond else ""))
+        lines.append(SAID[self.basis] + ("; this is after the last date in the data" if self.beyond else ""))
         if self.spans:
             lines.append(f"facts: {', '.join(span_text(span) for span in self.spans)}")
         return "\n".join(lines if self.calibrated or self.known else [*lines, UNCALIBRATED])
@@ -124,9 +124,10 @@ def _read(dataset: Dataset, subject: Any, predicate: Any, object: Any, time: Any
 
 def read_moment(dataset: Dataset, time: str) -> Moment:
     """The time that a date asks for; where the axis does not have it, the last timestamp before it stands for it."""
-    if not time or parse_period(time) is None:
-        given = repr(time) if time else "missing"
-        raise BadRequest(f"the time is {given}; expected a date, such as {dataset.timeline.label(-1)}")
+    if not time:
+        raise BadRequest(f"the time is missing; expected a date such as {dataset.timeline.label(-1)}")
+    if parse_period(time) is None:
+        raise BadRequest(f"{time!r} is not a date; expected one such as {dataset.timeline.label(-1)}")
     return dataset.timeline.moment(time)
 
 

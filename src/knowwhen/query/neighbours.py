@@ -31,7 +31,7 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Neighbours(Tabular, Listed[Neighbour]):
-    """What lies nearest to something in the embedding, nearest first."""
+    """The nearest neighbours of an entity or timestamp in the embedding, nearest first."""
 
     of: str
     rows: tuple[Neighbour, ...]
@@ -75,9 +75,9 @@ def nearest_times(model: TemporalModel, dataset: Dataset, time: object, top: int
     moment = timeline.moment(str(time))
     ids = moment.ids
     if len(ids) != 1:
-        raise BadRequest(f"{str(time)!r} covers {len(ids)} timestamps; name one, by {timeline.granularity}")
+        raise BadRequest(f"{str(time)!r} covers {len(ids)} timestamps; expected a single {timeline.granularity}")
     if moment.as_of is not None:
-        raise BadRequest(f"the time axis has no {str(time)!r}; the last timestamp before it is {moment.as_of}")
+        raise BadRequest(f"{str(time)!r} is not on the time axis; the last timestamp before it is {moment.as_of}")
     labels = timeline.labels()
     rows = [Neighbour(labels[j], labels[j], cosine) for j, cosine in _nearest(axis, ids[0], top)]
     return Neighbours(labels[ids[0]], tuple(rows))

@@ -71,7 +71,7 @@ def read_question(
     asked = [column for column in COLUMNS if given[column].strip() in UNKNOWN]
     if len(asked) != 1:
         text = ", ".join(part or "no time" for part in given.values())
-        raise BadRequest(f"{len(asked)} of 4 places are '?' in ({text}); expected exactly one")
+        raise BadRequest(f"a question needs exactly one '?', but ({text}) has {len(asked) or 'none'}")
     slot = asked[0]
     s, p, o = (-1 if slot == place else name_id(dataset, place, given[place]) for place in COLUMNS[:3])
     with in_column("time"):
@@ -108,14 +108,14 @@ def candidate_ids(dataset: Dataset, question: Question, candidates: Sequence[str
         raise BadRequest("candidates do not apply to a question for a time; leave them out")
     if isinstance(candidates, str):
         if candidates != "seen":
-            raise BadRequest(f'candidates are {candidates!r}; expected a list of names, or "seen"')
+            raise BadRequest(f'candidates is {candidates!r}; expected a list of names, or "seen"')
         if question.slot == "predicate":
-            raise BadRequest('candidates="seen" needs a predicate, but the predicate is asked for; name the candidates')
+            raise BadRequest('candidates="seen" needs a predicate; name the candidates instead')
         train = dataset.train
         column = train.object if question.slot == "object" else train.subject
         found = np.unique(column[train.predicate == question.p])
         if not len(found):
-            raise BadRequest(f"training saw no {question.slot} of {dataset.predicates.label(question.p)!r}")
+            raise BadRequest(f"train has no {question.slot} of {dataset.predicates.label(question.p)!r}")
         return found
     vocabulary = dataset.predicates if question.slot == "predicate" else dataset.entities
     if not len(candidates):
@@ -125,7 +125,7 @@ def candidate_ids(dataset: Dataset, question: Question, candidates: Sequence[str
 
 def _moment(timeline: Timeline, date: str) -> Moment:
     if not len(timeline):
-        raise BadRequest(f"the time is {date!r}, but no fact has one; ask without a time")
+        raise BadRequest(f"no fact has a time; leave out the time {date!r}")
     return timeline.moment(date)
 
 

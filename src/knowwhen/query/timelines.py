@@ -80,11 +80,11 @@ def timeline(
         found = dataset.timeline.holding(dataset.spans.with_subject(s, p), moment)
         o = list(dict.fromkeys(found.object[np.argsort(found.begin, kind="stable")].tolist()))
         if not o:
-            raise BadRequest(f"no object of {subject!r}, {predicate!r} is known in that span; name the objects to draw")
+            raise BadRequest(f"no object of {subject!r}, {predicate!r} is known in that span; name the objects")
     else:
         o = [dataset.entities.id(name) for name in objects]
         if not o:
-            raise BadRequest("no objects to score; name at least one")
+            raise BadRequest("the list of objects is empty; name at least one")
     scores, probabilities = _along(model, s, p, o, ids, temperature_of(calibration, "object"))
     labels = dataset.timeline.labels()
     return TimelineScores(

@@ -7,7 +7,7 @@ from typing import Any
 
 from knowwhen.reproduction.experiments import Experiment, Setting
 from knowwhen.reproduction.results import Result, those
-from knowwhen.reproduction.table import Request, Row, Table, number, spread
+from knowwhen.reproduction.table import Request, Row, Table, marked, number, spread
 from knowwhen.tuning.space import Point
 
 SAMPLED: Point = {Setting.SAMPLING: "uniform", Setting.NEGATIVES: 1024}
@@ -65,7 +65,9 @@ def times_rows(results: Sequence[Result]) -> list[Row]:
         holds = [one["holds"]["ece"] for one in times if one["holds"]]
         links = [run.test["mrr"] for run in runs]
         own = _cells([one["model"] for one in times])
-        rows.append((data, "**time head**", str(len(runs)), *own, spread(holds) if holds else "", spread(links)))
+        rows.append(
+            (data, marked("**time head**", runs), str(len(runs)), *own, spread(holds) if holds else "", spread(links))
+        )
         for key, name in OTHERS.items():
             rows.append((data, name, str(len(runs)), *_cells([one["baselines"].get(key, {}) for one in times]), "", ""))
         for name, scores in PUBLISHED.get(data, ()):

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
 
+import torch
+
 from knowwhen.evaluation import Metrics, PairCounts, Protocol, evaluate
-from knowwhen.facts.catalog import load
-from knowwhen.training.notes import read_lines
+from knowwhen.reproduction.machine import versions
+from knowwhen.reproduction.sources import load_data
+from knowwhen.trained import TrainedModel
+from knowwhen.training.loop import Record
+from knowwhen.training.notes import check_format, read_lines
+from knowwhen.training.run import RunFolder
 from knowwhen.training.session import TrainingProgress
 from knowwhen.tuning.space import Point, point_of
 from knowwhen.tuning.study import train_point
@@ -30,6 +36,7 @@ class Setting(StrEnum):
     EMBEDDING = "regularizer.embedding"
     EMBEDDING_WEIGHT = "regularizer.embedding_weight"
     PASSES = "dating.passes"
+    PATIENCE = "validation.patience"
     TIME_P = "regularizer.time_p"
     TIME_WEIGHT = "regularizer.time_weight"
     EPOCHS = "training.epochs"
@@ -38,6 +45,7 @@ class Setting(StrEnum):
     WINDOW = "baseline.window"  # of counting
 
 
+LOOKS = ("valid", "corrected")  # the validations of a record of an epoch
 RANKING = "seconds of ranking"  # the test facts, beside the settings of a result
 SHORT = {Setting.RANK: "rank", Setting.EMBEDDING_WEIGHT: "w", Setting.TIME_WEIGHT: "t", Setting.LEARNING_RATE: "lr"}
 
@@ -75,46 +83,89 @@ class Measured:
     rank: int = 0  # where there are embeddings
     parameters: int
     epochs: int = 0
-    minutes: float
+    minutes: float  # of training, without validation and test
     settings: Mapping[str, Any]  # all of them, and what was chosen or timed on the way
+    valid: Mapping[str, Any] | None = None  # mrr, hits@1, … of the validation that was best
+    curve: list[Mapping[str, Any]] = field(default_factory=list)  # validations: epoch, minutes so far, mrr
+    facts_per_second: float | None = None  # of training, both directions
+    threads: int | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    series: Mapping[str, Any] | None = None  # what a figure draws
 
 
 def train_and_evaluate(experiment: Experiment, folder: Path, progress: TrainingProgress | None) -> Measured:
     """The recipe changed by the point, trained as far as it is not yet; and the ranks of the test facts."""
-    trained = train_point(experiment.data, experiment.recipe, experiment.overrides, folder, progress)
+    data = experiment.data if RunFolder(folder).exists else load_data(experiment.data)  # a run keeps its data
+    trained = train_point(data, experiment.recipe, experiment.overrides, folder, progress)
     began = time.perf_counter()
     metrics = trained.evaluate("test", protocol=Protocol(directions=experiment.directions))
     seconds = round(time.perf_counter() - began, 2)  # of the ranks alone
     asks_times = experiment.asks_times and trained.model.temporal
     times = trained.evaluate_times("test", sample=experiment.times_sample).to_dict() if asks_times else None
-    info, timing = trained.info(), read_lines(folder / "timing.jsonl")
+    info, notes = trained.info(), notes_of(RunFolder(folder))
     return Measured(
         valid_mrr=info["best_valid_mrr"],
         test=_scores(metrics) | {"times": times},
-        **{name: info[name] for name in ("rank", "parameters", "epochs")},
-        minutes=round(sum(record.get("seconds", 0) for record in timing) / 60, 2),
+        **{name: info[name] for name in ("parameters", "epochs")},
+        rank=info.get("rank", 0),
         settings={"recipe": experiment.recipe, RANKING: seconds, **point_of(trained.config)},
+        series=experiment.draws(trained) if experiment.draws else None,
+        **notes | {"versions": {**versions(), **notes["versions"]}},
     )
+
+
+def notes_of(run: RunFolder) -> dict[str, Any]:
+    """What a run folder says of its making: minutes, the validations, speed, threads and versions."""
+    records, notes = run.records(), check_format(run.config)
+    timing = read_lines(run.timing) if run.timing.exists() else []
+    epochs = [line for line in timing if "examples_per_second" in line]  # a correction is learned after them
+    looks = [(record, look) for record in records for look in LOOKS if look in record]
+    spent, facts = _seconds(epochs), sum(line["seconds"] * line["examples_per_second"] for line in epochs)
+    curve = []
+    for record, look in looks:
+        before = [line for line in epochs if line["epoch"] <= record["epoch"]] if look == "valid" else timing
+        minutes = round(_seconds(before) / 60, 3)
+        curve.append({"epoch": record["epoch"], "minutes": minutes, "mrr": record[look]["mrr"]})
+    return {
+        "minutes": round(_seconds(timing) / 60, 2),
+        "valid": max((record[look] for record, look in looks), key=lambda found: found["mrr"], default=None),
+        "curve": curve,
+        "facts_per_second": round(facts / spent) if spent else None,
+        "threads": notes.get("threads"),
+        "versions": {name: str(notes[name]) for name in ("knowwhen", "python", "torch") if name in notes},
+    }
+
+
+def _seconds(lines: Sequence[Record]) -> float:
+    return float(sum(line.get("seconds", 0) for line in lines))
 
 
 def count_and_evaluate(experiment: Experiment, _folder: Path, _progress: TrainingProgress | None) -> Measured:
     """The training facts of each pair counted, with weights that valid has chosen; and the ranks of the test facts."""
-    began, data = time.monotonic(), load(experiment.data)
+    began, data = time.monotonic(), load_data(experiment.data)
     counts = PairCounts.tune(data, experiment.point[Setting.WINDOW], experiment.seed)
+    on_valid = evaluate(counts, data, "valid")
     return Measured(
-        valid_mrr=evaluate(counts, data, "valid").mrr,
+        valid_mrr=on_valid.mrr,
         test=_scores(evaluate(counts, data, "test")) | {"times": None},
         parameters=int((counts.weights > 0).sum()),
-        minutes=round((time.monotonic() - began) / 60, 1),
+        minutes=round((time.monotonic() - began) / 60, 2),
         settings=counts.to_dict(),
+        valid=_summary(on_valid.to_dict()),
+        threads=torch.get_num_threads(),
+        versions=versions(),
     )
 
 
 def _scores(metrics: Metrics) -> dict[str, Any]:
     values = metrics.to_dict()
     support = {name: {k: group[k] for k in ("mrr", "count")} for name, group in values["groups"]["support"].items()}
-    kept = {key: values[key] for key in ("mrr", "hits@1", "hits@3", "hits@10", "count", "protocol")}
+    kept = _summary(values) | {"protocol": values["protocol"]}
     return kept | {"support": support, "t_mrr": metrics.t_mrr, "nt_mrr": metrics.nt_mrr}
+
+
+def _summary(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: values[key] for key in ("mrr", "hits@1", "hits@3", "hits@10", "count")}
 
 
 @dataclass(frozen=True)
@@ -125,9 +176,11 @@ class Experiment(Entry):
     directions: Literal["both", "objects"] = "both"
     asks_times: bool = False  # of temporal models
     times_sample: int | None = None  # facts of test whose times are asked for; None: all
+    waits: bool = False  # for results that choose its settings
+    draws: Callable[[TrainedModel], Mapping[str, Any]] | None = None  # what a figure needs of the model
     measure: Callable[[Experiment, Path, TrainingProgress | None], Measured] = train_and_evaluate
 
     @property
     def overrides(self) -> Point:
-        """What the recipe is changed by."""
-        return {**self.point, Setting.SEED: self.seed}
+        """What the recipe is changed by; a time head is learned only where times are asked for."""
+        return {**self.point, Setting.SEED: self.seed, **({} if self.asks_times else {Setting.PASSES: 0})}

@@ -13,10 +13,9 @@ from knowwhen.models.budget import rank_for_budget, stored
 from knowwhen.plotting.field import field_figure
 from knowwhen.reproduction import paper
 from knowwhen.reproduction.experiments import RANKING, Experiment, Setting
-from knowwhen.reproduction.results import Result, those
-from knowwhen.reproduction.table import Request, Row, Table, spread
+from knowwhen.reproduction.results import Result, chosen, comparable, those
+from knowwhen.reproduction.table import Request, Row, Table, marked, mean, spread
 from knowwhen.tuning.space import Point
-from knowwhen.tuning.study import choose
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -90,20 +89,22 @@ def field_rows(results: Sequence[Result]) -> list[Row]:
     header = ("dataset", "model", "parameters", "rank", "chosen on valid", "trials", "epochs", "seeds", "test MRR")
     rows: list[Row] = [(*header, "Hits@1", "Hits@10", "seconds an epoch", "ms a question")]
     for data in FIELD.datasets:
-        for seeds, trials in sorted(chosen(those(results, data=data)), key=lambda found: -_mrr(found[0])):
-            one, hits = seeds[0], [statistics.mean(r.test[f"hits@{k}"] for r in seeds) for k in (1, 10)]
+        for seeds, trials in sorted(_best(those(results, data=data)), key=lambda found: -_mrr(found[0])):
+            one, hits = seeds[0], [mean(r.test[f"hits@{k}"] for r in seeds) for k in (1, 10)]
             shape = (f"{one.parameters:,}", str(one.rank), one.choice, str(trials), str(one.epochs), str(len(seeds)))
-            scores = (spread([r.test["mrr"] for r in seeds]), *(f"{value:.3f}" for value in hits))
-            rows.append((data, one.row, *shape, *scores, f"{_epoch(seeds):.1f}", f"{_question(seeds):.2f}"))
+            scores = (spread(r.test["mrr"] for r in seeds), *hits)
+            rows.append(
+                (data, marked(one.row, seeds), *shape, *scores, f"{_epoch(seeds):.1f}", f"{_question(seeds):.2f}")
+            )
     return rows
 
 
-def chosen(results: Sequence[Result]) -> list[tuple[list[Result], int]]:
+def _best(results: Sequence[Result]) -> list[tuple[list[Result], int]]:
     """Of each row the runs of the point that is best on valid, and how many points were tried."""
     found = []
     for row in dict.fromkeys(r.row for r in results):
-        here = those(results, row=row)
-        best = choose(here)
+        here = comparable(those(results, row=row))
+        best = chosen(here)
         found.append((those(here, choice=best.choice), len({r.choice for r in here})))
     return found
 
@@ -124,7 +125,7 @@ def figure(results: Sequence[Result]) -> Figure | None:
     """MRR against parameters and against the time of training."""
     points = [
         (seeds[0].row, seeds[0].parameters, statistics.mean(r.minutes for r in seeds), _mrr(seeds))
-        for seeds, _ in chosen(results)
+        for seeds, _ in _best(results)
     ]
     return field_figure(points, results[0].data) if points else None
 
@@ -137,5 +138,6 @@ FIELD = Table(
     datasets=tuple(SIZES),
     models=(*EVERY, *(name + HISTORY for name in EVERY)),
     if_asked=(*(data for data in SIZES if data != "icews14"), *SLOW, *(name + HISTORY for name in EVERY)),
+    whole=(Request(trials=2),),
     figure=figure,
 )

@@ -1,4 +1,4 @@
-"""Link prediction: the paper's main table, its ranks and spread, what counting gives; and ours with evidence."""
+"""Link prediction: the paper's main table at both sizes, its ranks and spread, and what counting gives."""
 
 from __future__ import annotations
 
@@ -11,21 +11,28 @@ from knowwhen.models.budget import de_simple_parameter_count, paper_parameter_co
 from knowwhen.reproduction import paper
 from knowwhen.reproduction.experiments import Experiment, Setting, count_and_evaluate
 from knowwhen.reproduction.results import Result, those
-from knowwhen.reproduction.table import Request, Row, Table, spread
-from knowwhen.training.config import read_config
-from knowwhen.tuning.space import Point, point_of
+from knowwhen.reproduction.table import Request, Row, Table, marked, mean, spread
+from knowwhen.reproduction.table4 import POLITICIANS, plan_seeds, seeds_of
+from knowwhen.tuning.space import Point
 
 BASELINE = "pair-counts"  # a row that is not the paper's
 BASELINE_WINDOWS = {"icews05-15": 120}  # eleven years by day: all of a subject's facts are many
-WITHOUT = "unioncomplex"
-WITH = f"{WITHOUT}+evidence"
-CORRECTED = f"{WITH}+correction"
-WITHOUT_EPOCHS = 20  # evidence is learned in less
-SUPPORT = ("same_time", "other_time", "none")
+LARGE, SAMPLED = "-x10", "-sampled"  # what rows end in
+FEW, MANY = 1024, 4096  # negatives: with few, YAGO15k loses .004
+NEGATIVES = {"yago15k": MANY}
+SPREAD_SEEDS = 5  # as in the paper
+TNT = "tntcomplex"
+
+
+def sampled_softmax(data: str) -> Point:
+    """The settings of a sampled softmax that loses next to nothing on that dataset."""
+    return {Setting.SAMPLING: "uniform", Setting.NEGATIVES: NEGATIVES.get(data, 0)}
 
 
 def plan_table2(request: Request) -> list[Experiment]:
     """Three models on three datasets at the base ranks, or ten times them; and counting."""
+    if request.large and request.sampled:
+        raise BadRequest("the runs of --large have a sampled softmax already; leave out --sampled")
     return [
         (_counting if model == BASELINE else _training)(request, data, model, seed)
         for data in request.datasets
@@ -35,9 +42,11 @@ def plan_table2(request: Request) -> list[Experiment]:
 
 
 def _training(request: Request, data: str, model: str, seed: int) -> Experiment:
-    size, command = "-x10" if request.large else "", request.command("table2", data, model, seed, large=request.large)
-    recipe = f"lacroix2020-{model}-{data}{size}"
-    return Experiment("table2", model + size, data, request.length(), command, seed, recipe=recipe)
+    kind = LARGE if request.large else SAMPLED if request.sampled else ""
+    point = {**(sampled_softmax(data) if request.sampled else {}), **request.length()}
+    recipe = f"lacroix2020-{model}-{data}{LARGE if request.large else ''}"
+    command = request.command("table2", data, model, seed, large=request.large, sampled=request.sampled)
+    return Experiment("table2", model + kind, data, point, command, seed, recipe=recipe)
 
 
 def _counting(request: Request, data: str, model: str, seed: int) -> Experiment:
@@ -48,28 +57,61 @@ def _counting(request: Request, data: str, model: str, seed: int) -> Experiment:
 
 def table2_rows(results: Sequence[Result]) -> list[Row]:
     """Ours beside the paper's, seeds of one row as mean ± standard deviation; then the baseline, which is only ours."""
-    header = ("dataset", "model", "rank", "seeds", "test MRR", "paper", "difference", "Hits@1", "Hits@3", "Hits@10")
-    rows: list[Row] = [header]
-    known = {(data, model + ("-x10" if large else "")): row.mrr for (data, model, large), row in paper.TABLE2.items()}
-    for data, name in [*known, *((data, BASELINE) for data in paper.DATASETS)]:
-        seeds = those(results, data=data, row=name)
-        if seeds:
-            printed, found = known.get((data, name)), [r.test["mrr"] for r in seeds]
-            hits = [f"{statistics.mean(r.test[f'hits@{k}'] for r in seeds):.3f}" for k in (1, 3, 10)]
-            beside = ("", "") if printed is None else (f"{printed:.2f}", f"{statistics.mean(found) - printed:+.3f}")
-            rows.append((data, name, str(seeds[0].rank or ""), str(len(seeds)), spread(found), *beside, *hits))
+    hits = [f"Hits@{k} (paper)" for k in (1, 3, 10)]
+    header = ("dataset", "model", "rank", "softmax", "seeds", "test MRR", "paper", "difference", *hits)
+    rows: list[Row] = [(*header, "minutes", "GB")]
+    for (data, model, large), printed in paper.TABLE2.items():
+        for row in (model + LARGE,) if large else (model, model + SAMPLED):
+            rows += _table2_row(those(results, data=data, row=row), printed)
+    for data in paper.DATASETS:
+        rows += _table2_row(those(results, data=data, row=BASELINE), None)
     return rows
+
+
+def _table2_row(seeds: Sequence[Result], printed: paper.Scores | None) -> list[Row]:
+    """The row of some seeds, or none."""
+    if not seeds:
+        return []
+    one, found = seeds[0], [r.test["mrr"] for r in seeds]
+    beside = ("", "") if printed is None else (f"{printed.mrr:.2f}", f"{statistics.mean(found) - printed.mrr:+.3f}")
+    ours = [mean(r.test[f"hits@{k}"] for r in seeds) for k in (1, 3, 10)]
+    hits = ours if printed is None else [f"{own} ({theirs:.2f})" for own, theirs in zip(ours, printed[1:], strict=True)]
+    shape = (marked(one.row, seeds), str(one.rank or ""), softmax(one), str(len(seeds)))
+    cost = (mean([r.minutes for r in seeds], 1), mean([r.memory_gb for r in seeds], 1))
+    return [(one.data, *shape, spread(found), *beside, *(text.strip() for text in hits), *cost)]
+
+
+def softmax(result: Result) -> str:
+    """'full', or over how many negatives."""
+    sampling = result.settings.get(Setting.SAMPLING, "")
+    return f"{result.settings[Setting.NEGATIVES] or FEW:,} negatives" if sampling == "uniform" else sampling and "full"
+
+
+def plan_stddev(request: Request) -> list[Experiment]:
+    """TNTComplEx over seeds, with the sampled softmax; on politicians at the weight that Table 4 chooses."""
+    request = replace(request, sampled=True, seeds=request.seeds if request.seeds > 1 else SPREAD_SEEDS)
+    here = [data for data in request.datasets if data in paper.DATASETS]
+    large = plan_seeds(replace(request, datasets=[POLITICIANS])) if POLITICIANS in request.datasets else []
+    return [*plan_table2(replace(request, datasets=here)), *large]
 
 
 def stddev_rows(results: Sequence[Result]) -> list[Row]:
-    """Spread of TNTComplEx over seeds."""
-    rows: list[Row] = [("dataset", "seeds", "mean test MRR", "standard deviation", "paper's")]
+    """Spread of TNTComplEx over seeds; of facts with and without a time where there are both."""
+    rows: list[Row] = [("dataset", "softmax", "seeds", "mean test MRR", "standard deviation", "paper's")]
     for data, printed in paper.STDDEV.items():
-        found = [r.test["mrr"] for r in those(results, data=data, row="tntcomplex")]
-        if len(found) > 1:
-            shown = (f"{value:.4f}" for value in (statistics.mean(found), statistics.stdev(found), printed))
-            rows.append((data, str(len(found)), *shown))
+        for row in (TNT, TNT + SAMPLED):
+            rows += _spread_row(data, those(results, data=data, row=row), "mrr", printed)
+    for name, metric, printed in zip(("T", "NT"), ("t_mrr", "nt_mrr"), paper.STDDEV_WIKIDATA, strict=True):
+        rows += _spread_row(f"{POLITICIANS}, {name}-MRR", seeds_of(results), metric, printed)
     return rows
+
+
+def _spread_row(name: str, seeds: Sequence[Result], metric: str, printed: float) -> list[Row]:
+    found = [r.test[metric] for r in seeds if r.test[metric] is not None]
+    if len(found) < 2:
+        return []
+    values = (statistics.mean(found), statistics.stdev(found), printed)
+    return [(marked(name, seeds), softmax(seeds[0]), str(len(found)), *(f"{value:.4f}" for value in values))]
 
 
 def params_rows(_results: Sequence[Result]) -> list[Row]:
@@ -84,72 +126,27 @@ def params_rows(_results: Sequence[Result]) -> list[Row]:
     return rows
 
 
-def plan_evidence(request: Request) -> list[Experiment]:
-    """UnionComplEx with evidence, with and without correction, at no more parameters than TNTComplEx at base rank.
-
-    Without either, all other settings are those that were chosen with both; but without evidence there are more epochs.
-    Recipes that hold no facts out have no correction.
-    """
-    bare: Point = {Setting.HELD_OUT: 0.0}
-    points: dict[str, Point] = {
-        CORRECTED: request.length(),
-        WITH: {**bare, **request.length()},
-        WITHOUT: {**bare, Setting.EVIDENCE: [], **request.length(WITHOUT_EPOCHS)},
-    }
-    found = [
-        Experiment("evidence", row, data, points[row], command, seed, recipe=f"evidence-{data}")
-        for data in request.datasets
-        for row in request.models
-        if row != CORRECTED or point_of(read_config(f"evidence-{data}"))[Setting.HELD_OUT] > 0
-        for seed in range(request.seeds)
-        for command in [request.command("evidence", data, row, seed)]
-    ]
-    if not found:
-        raise BadRequest(
-            f"the recipe for {' or '.join(request.datasets)} holds no facts out to learn a correction from"
-        )
-    return found
-
-
-def evidence_rows(results: Sequence[Result]) -> list[Row]:
-    """Models with evidence beside those without, by what training says about the pair of a test fact."""
-    rows: list[Row] = [("dataset", "model", "parameters", "seeds", "test MRR", "Hits@1", "Hits@10", *SUPPORT)]
-    for data in EVIDENCE.datasets:
-        here = those(results, data=data)
-        for name in dict.fromkeys(r.row for r in here):
-            seeds = those(here, row=name)
-            scores = [spread([r.test[key] for r in seeds]) for key in ("mrr", "hits@1", "hits@10")]
-            support = [[r.test["support"][g]["mrr"] for r in seeds if g in r.test["support"]] for g in SUPPORT]
-            shown = [f"{statistics.mean(found):.3f}" if found else "" for found in support]
-            rows.append((data, name, f"{seeds[0].parameters:,}", str(len(seeds)), *scores, *shown))
-    return rows
-
-
 PARAMS = Table("params", "Parameters and ranks (Table 1)", lambda _: (), params_rows)
 TABLE2 = Table(
     "table2",
-    "Table 2: link prediction, filtered test MRR",
+    "Tables 2 and 5: link prediction, filtered test MRR and Hits, at the base ranks and at ten times them (x10)",
     plan_table2,
     table2_rows,
     datasets=paper.DATASETS,
     models=(*paper.MODELS, BASELINE),
     if_asked=(BASELINE,),
+    whole=(
+        Request(models=(*paper.MODELS, BASELINE)),
+        Request(sampled=True),
+        Request(large=True),
+    ),
 )
 STDDEV = Table(
     "stddev",
-    "Standard deviations over seeds",
-    lambda request: plan_table2(replace(request, seeds=max(request.seeds, 2))),
+    "Standard deviations of TNTComplEx over seeds",
+    plan_stddev,
     stddev_rows,
-    datasets=paper.DATASETS,
-    models=("tntcomplex",),
-    shows=("table2",),
-)
-EVIDENCE = Table(
-    "evidence",
-    "Evidence: test MRR, also by what train says about the pair; without, settings are the same",
-    plan_evidence,
-    evidence_rows,
-    datasets=(*paper.DATASETS, "wikidata12k", "leaders"),
-    models=(CORRECTED, WITH, WITHOUT),
-    shows=("evidence", "table2"),
+    datasets=(*paper.DATASETS, POLITICIANS),
+    models=(TNT,),
+    shows=("table2", "table4"),
 )

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from knowwhen.reproduction.experiments import Experiment
 from knowwhen.reproduction.results import Result, those
-from knowwhen.reproduction.table import Request, Row, Table, spread
+from knowwhen.reproduction.table import Request, Row, Table, marked, spread
 
 DATA = "icews14"
 
@@ -66,7 +66,7 @@ def published_rows(results: Sequence[Result]) -> list[Row]:
             found = [r.test["mrr"] for r in seeds]
             made = (f"{printed.recipe}-{DATA}", str(seeds[0].epochs), str(len(seeds)), spread(found))
             beside = (f"{printed.mrr:.3f}", f"{sum(found) / len(found) - printed.mrr:+.3f}", printed.remark)
-            rows.append((DATA, model, *made, *beside))
+            rows.append((DATA, marked(model, seeds), *made, *beside))
     return rows
 
 

@@ -1,51 +1,34 @@
-"""All tables, and the page docs/results.md that is made of them and never edited."""
+"""The page docs/results.md, which is made of stored results and never edited."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from knowwhen.errors import BadRequest, did_you_mean
 from knowwhen.files import UNCHANGED, write_whole, writing
-from knowwhen.reproduction.dates import TIMES
-from knowwhen.reproduction.field import FIELD
-from knowwhen.reproduction.link_prediction import EVIDENCE, PARAMS, STDDEV, TABLE2
-from knowwhen.reproduction.penalties import FIGURE1, TABLE3
-from knowwhen.reproduction.published import PUBLISHED
+from knowwhen.reproduction.planning import current
 from knowwhen.reproduction.results import Result
-from knowwhen.reproduction.sampling import SAMPLING
-from knowwhen.reproduction.table import Row, Table, number
-from knowwhen.reproduction.table4 import TABLE4
-from knowwhen.reproduction.times import FIGURE2, WIKIDATA
-
-# In the order of the page. A new table is one entry here.
-TABLES = {
-    t.name: t
-    for t in (
-        *(PARAMS, TABLE2, EVIDENCE, STDDEV, TABLE3, FIGURE1, FIGURE2, WIKIDATA, TIMES, TABLE4, SAMPLING),
-        *(PUBLISHED, FIELD),
-    )
-}
+from knowwhen.reproduction.table import FOOTNOTE, Row, marked, number
+from knowwhen.reproduction.tables import TABLES
+from knowwhen.text import plural
 
 
-def table_named(name: str) -> Table:
-    if name not in TABLES:
-        raise BadRequest(f"no table {name!r}; there are {', '.join(TABLES)}{did_you_mean(name, TABLES)}")
-    return TABLES[name]
-
-
-def write_page(results: Sequence[Result], path: Path) -> None:
-    """Writes the page of results, with figures beside it."""
+def write_page(stored: Sequence[Result], path: Path, epochs: int | None = None) -> None:
+    """Writes the page of the stored results, with figures beside it."""
+    results = current(stored, epochs)
     figures = {name: f"results-{name}.svg" for name, table in TABLES.items() if table.figure}
-    drawn = {n: f for n, f in figures.items() if TABLES[n].draw(results, TABLES[n].datasets[0], path.parent / f)}
+    drawn = {n: f for n, f in figures.items() if TABLES[n].draw(results, TABLES[n].datasets, path.parent / f)}
     with writing(path, UNCHANGED):
-        write_whole(path, results_page(results, drawn).encode())
+        write_whole(path, results_page(results, drawn, len(stored) - len(results)).encode())
 
 
-def results_page(results: Sequence[Result], figures: Mapping[str, str] | None = None) -> str:
+def results_page(results: Sequence[Result], figures: Mapping[str, str] | None = None, outdated: int = 0) -> str:
     """Every table that has results, figures by table beside them, and how each result was made."""
-    parts = ["# Results\n\n<!-- made by `knowwhen reproduce`; never edited by hand -->\n"]
+    parts = ["# Results\n\n<!-- made by `knowwhen reproduce --out docs/results.md`; never edited by hand -->\n"]
     parts += ["\nFiltered at the query's time, ties half, both directions unless said; weights are chosen on valid.\n"]
+    parts += [f"\n{FOOTNOTE}\n"] if any(r.is_provisional for r in results) else []
+    if outdated:
+        parts += [f"\n{plural(outdated, 'stored result')} of earlier code or settings are not shown.\n"]
     for name, table in TABLES.items():
         here = table.of(results)
         rows = table.rows(here)
@@ -59,12 +42,14 @@ def results_page(results: Sequence[Result], figures: Mapping[str, str] | None = 
 
 def runs_rows(results: Sequence[Result]) -> list[Row]:
     """Each result with the command that makes it."""
-    made = ("epochs", "minutes", "machine", "commit", "command")
+    made = ("epochs", "minutes", "GB", "machine", "commit", "command")
     rows: list[Row] = [("table", "data", "row", "seed", "valid MRR", "test MRR", *made)]
     for r in results:
-        what = (r.table, r.data, f"{r.row} {r.choice}".strip(), str(r.seed))
+        what = (r.table, r.data, marked(f"{r.row} {r.choice}".strip(), [r]), str(r.seed))
         scores = (number(r.valid_mrr), number(r.test["mrr"]))
-        rows.append((*what, *scores, str(r.epochs), f"{r.minutes:g}", r.machine, r.commit, f"`{r.command}`"))
+        machine = f"{r.machine}, {plural(r.threads, 'thread')}" if r.threads else r.machine
+        spent = (str(r.epochs), f"{r.minutes:g}", "" if r.memory_gb is None else f"{r.memory_gb:g}")
+        rows.append((*what, *scores, *spent, machine, r.commit, f"`{r.command}`"))
     return rows
 
 

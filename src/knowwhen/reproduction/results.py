@@ -1,75 +1,95 @@
-"""Experiments run, and their results kept beside them: result.json in each run folder."""
+"""Results: one small JSON file each, in a folder by table; the page and the figures are made of these alone."""
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from knowwhen.errors import DamagedFile, RunError
-from knowwhen.files import write_whole, writing
-from knowwhen.limits import physical_bytes
-from knowwhen.reproduction.experiments import Entry, Experiment, Measured
-from knowwhen.training.session import TrainingProgress
-from knowwhen.tuning.study import Trial, check_point
+from knowwhen.files import UNCHANGED, write_whole, writing
+from knowwhen.reproduction.experiments import Entry, Measured
+from knowwhen.reproduction.numbers import FIRST, NUMBERS, numbers_of, older
 
-FILE = "result.json"
+REMEDY = "restore it, or delete it and measure it again"
+PAGE = "page"  # the origin of results that were read off an earlier page: printed digits, and null for the rest
 
 
 @dataclass(frozen=True, kw_only=True)
-class Result(Entry, Measured, Trial):
+class Result(Measured, Entry):
     """What an experiment gave, and all that is needed to get it again."""
 
     commit: str
     machine: str
+    memory_gb: float | None = None  # at the peak
+    numbers: Mapping[str, int]  # by area: see numbers.py
+    origin: str = "run"
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in JSON's types, but for the folder, which may be moved."""
-        return {name: value for name, value in vars(self).items() if name != "folder"}
+        """All of it in JSON's types."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @property
+    def is_provisional(self) -> bool:
+        """Whether it is shown with a mark until it is measured again: test is as today, what valid chose may not be."""
+        return self.origin == PAGE or "validation" in older(self.numbers)
 
 
-def run(experiment: Experiment, runs: Path, progress: TrainingProgress | None = None) -> Result:
-    """The result of an experiment: read where it is done, else measured."""
-    folder = runs / experiment.name
-    check_point(experiment.recipe, experiment.overrides, folder)
-    done = read(folder)
-    if done is not None:
-        return done
-    result = Result(
-        **{field.name: getattr(experiment, field.name) for field in fields(Entry)},
-        **vars(experiment.measure(experiment, folder, progress)),
-        folder=folder,
-        commit=_commit(),
-        machine=_machine(),
-    )
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        write_whole(folder / FILE, (json.dumps(result.to_dict(), indent=1) + "\n").encode())
+NAMES = {field.name for field in fields(Result)}
+NEEDED = {f.name for f in fields(Result) if f.default is MISSING and f.default_factory is MISSING} - {"numbers"}
+
+
+def result_of(values: object, path: Path) -> Result:
+    """The result that a file holds; one from before there were numbers has the first ones."""
+    if not isinstance(values, dict) or not NEEDED <= set(values) <= NAMES:
+        raise RunError(f"{path} is not a result that this version can read; {REMEDY}")
+    first = numbers_of(values["settings"], FIRST, asks_times=bool(values["test"]["times"]))
+    result = Result(**{"numbers": first, **values, "tried": tuple(values["tried"])})
+    if any(number > NUMBERS.get(area, 0) for area, number in result.numbers.items()):
+        raise RunError(f"{path} was measured by a newer version of knowwhen; upgrade to report it")
     return result
 
 
-def read(folder: Path) -> Result | None:
-    """The result of a run folder, None where there is none yet."""
-    path = folder / FILE
-    if not path.is_file():
-        return None
+def read_result(path: Path) -> Result:
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise DamagedFile(f"cannot read {path}: {error}; delete it, and its run is measured again") from error
-    if not isinstance(values, dict) or {"folder", *values} != {field.name for field in fields(Result)}:
-        raise RunError(f"{path} is of an earlier version; delete it, and its run is measured again without training")
-    return Result(**values | {"folder": folder, "tried": tuple(values["tried"])})
+        raise DamagedFile(f"cannot read {path}: {error}; {REMEDY}") from error
+    return result_of(values, path)
 
 
-def read_all(runs: Path) -> list[Result]:
-    """Every result under a folder of runs, in order of name."""
-    found = (read(folder) for folder in sorted(runs.iterdir())) if runs.is_dir() else ()
-    return [result for result in found if result is not None]
+def path_of(entry: Entry, store: Path) -> Path:
+    """The file of a result: STORE/table2/icews14-tntcomplex-seed0.json."""
+    return store / entry.table / f"{entry.name.removeprefix(entry.table + '-')}.json"
+
+
+def write_result(result: Result, store: Path) -> None:
+    path = path_of(result, store)
+    with writing(path, UNCHANGED):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, _text(result.to_dict()).encode())
+
+
+def _text(values: Mapping[str, Any]) -> str:
+    """JSON with a field on each line, and a line for each setting: short, and differences can be read."""
+    lines = []
+    for name, value in values.items():
+        inner = (
+            ",\n  ".join(f"{_json(key)}: {_json(one)}" for key, one in value.items()) if isinstance(value, dict) else ""
+        )
+        lines.append(f"{_json(name)}: " + (f"{{\n  {inner}\n }}" if inner else _json(value)))
+    return "{\n " + ",\n ".join(lines) + "\n}\n"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def read_all(store: Path) -> list[Result]:
+    """Every result of a folder, in order of table and name."""
+    return [read_result(path) for path in sorted(store.glob("*/*.json"))]
 
 
 def those(results: Sequence[Result], **wanted: object) -> list[Result]:
@@ -77,15 +97,14 @@ def those(results: Sequence[Result], **wanted: object) -> list[Result]:
     return [r for r in results if all(getattr(r, name) == value for name, value in wanted.items())]
 
 
-def _machine() -> str:
-    return f"{os.cpu_count() or 1} cores, {round(physical_bytes() / 2**30)} GB"
+def comparable(trials: Sequence[Result]) -> list[Result]:
+    """The most of the trials that were validated alike, the newest of equally many: only these can be compared."""
+    found: dict[int, list[Result]] = {}
+    for trial in trials:
+        found.setdefault(trial.numbers["validation"], []).append(trial)
+    return max((len(group), number, group) for number, group in found.items())[2]
 
 
-def _commit() -> str:
-    """The commit of this checkout, or 'unknown' where it is not one."""
-    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except OSError:
-        return "unknown"
-    return done.stdout.strip() or "unknown"
+def chosen(trials: Sequence[Result]) -> Result:
+    """The trial that is best on valid; the first of equals."""
+    return max(comparable(trials), key=lambda trial: trial.valid_mrr)

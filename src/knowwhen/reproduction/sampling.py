@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from knowwhen.reproduction import paper
 from knowwhen.reproduction.experiments import Experiment, Setting
 from knowwhen.reproduction.results import Result, those
-from knowwhen.reproduction.table import Request, Row, Table, spread
+from knowwhen.reproduction.table import Request, Row, Table, marked, spread
 from knowwhen.tuning.space import Point
 
 FULL, DEFAULT = "full", "k1024"  # rows; 1,024 is what is drawn below 50,000 entities
@@ -47,7 +47,7 @@ def sampling_rows(results: Sequence[Result]) -> list[Row]:
                 found, minutes = [r.test["mrr"] for r in seeds], statistics.mean(r.minutes for r in seeds)
                 cells = _beside(seeds, full) if row != FULL else ("", "")
                 shown = (f"{NEGATIVES[row]:,}" if row != FULL else "all", str(seeds[0].epochs), str(len(seeds)))
-                rows.append((data, *shown, spread(found), cells[0], f"{minutes:.1f}", cells[1]))
+                rows.append((marked(data, seeds), *shown, spread(found), cells[0], f"{minutes:.1f}", cells[1]))
     return rows
 
 

@@ -33,6 +33,6 @@ def new_facts(dataset: Dataset, facts: Sequence[NewFact]) -> Dataset:
     named = check_names_and_times(rows, "facts", problems, clock=dataset.timeline.granularity.has_clock)
     if problems.found:
         bad, shown = len(problems.found), problems.found[:PROBLEMS_SHOWN]
-        raise BadFacts(f"{bad} of {len(facts)} facts are none, so that nothing is added", shown)
+        raise BadFacts(f"nothing was added: {bad} of {len(facts)} facts {'is' if bad == 1 else 'are'} bad", shown)
     options = ReadOptions(granularity=dataset.timeline.granularity, fractions=(0.0, 0.0))
     return Dataset.of(NamedDataset({"": named}, "added"), options)

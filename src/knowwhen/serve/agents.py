@@ -33,7 +33,7 @@ PREDICATES_SHOWN = 300
 CURVES = ("times", "scores", "probabilities", "holds")  # left out: agents read numbers one by one
 
 Name = Annotated[str, Field(description="A name or key.")]
-Asked = Annotated[str, Field(description="A name or key; ? for what is asked.")]
+Asked = Annotated[str, Field(description="A name or key, or ? to ask for it.")]
 Run = Annotated[str | None, Field(description="Which model; by default the first. `about` lists them.")]
 T = TypeVar("T")
 
@@ -78,9 +78,11 @@ def add_questions(door: MCPServer, service: Service) -> None:
         subject: Asked,
         predicate: Asked,
         object: Asked,
-        time: Annotated[str | None, Field(description="A date, a range 2009..2012, ? for when, or left out.")] = None,
-        top: Annotated[int, Field(ge=1, le=100, description="How many answers.")] = 5,
-        novel: Annotated[bool, Field(description="Leave out what is known: only inferred answers.")] = False,
+        time: Annotated[
+            str | None, Field(description="A date, a range such as 2009..2012, or ? to ask when; by default any time.")
+        ] = None,
+        top: Annotated[int, Field(ge=1, le=100, description="Number of answers.")] = 5,
+        novel: Annotated[bool, Field(description="Leave out known answers.")] = False,
         run: Run = None,
     ) -> dict[str, Any]:
         """Answer a question with ? in exactly one place: who, what, which relation, or when.
@@ -105,12 +107,12 @@ def add_questions(door: MCPServer, service: Service) -> None:
         subject: Name,
         predicate: Name,
         object: Name,
-        infer: Annotated[bool, Field(description="Infer both dates from other facts, also where known.")] = False,
+        infer: Annotated[bool, Field(description="Infer both dates from other facts, even if they are known.")] = False,
         run: Run = None,
     ) -> dict[str, Any]:
-        """Say when a fact begins and ends.
+        """Find out when a fact begins and ends.
 
-        `inferred` names the dates that no fact states; they come with a probability, 80 % ranges and the facts behind.
+        `inferred` lists the dates that no fact states; they come with a probability, 80 % ranges and reasons.
         """
 
         def make() -> dict[str, Any]:
@@ -128,12 +130,12 @@ def add_questions(door: MCPServer, service: Service) -> None:
         subject: Name,
         predicate: Name,
         object: Name,
-        time: Annotated[str, Field(description="A date or range; it may lie beyond the data.")],
+        time: Annotated[str, Field(description="A date or range; it may be after the data ends.")],
         run: Run = None,
     ) -> dict[str, Any]:
-        """Say how probable it is that a fact holds at a time: is it still true?
+        """Get the probability that a fact holds at a time: is it still true?
 
-        `status` is known where a fact states it, else inferred; `basis` says what the probability rests on.
+        `status` is known if a fact states it, else inferred; `basis` says where the probability comes from.
         """
 
         def make() -> dict[str, Any]:
@@ -147,7 +149,7 @@ def add_questions(door: MCPServer, service: Service) -> None:
 def add_reading(door: MCPServer, service: Service) -> None:
     @door.tool(annotations=READS)
     async def about(run: Run = None) -> dict[str, Any]:
-        """Describe the data: predicates with how many facts they have, the time axis, the model and other runs."""
+        """Describe the data: its predicates with their number of facts, the time axis, the model, and other runs."""
 
         def make() -> dict[str, Any]:
             found = service.info(ask_for.Chosen(run=run))
@@ -167,7 +169,9 @@ def add_reading(door: MCPServer, service: Service) -> None:
 
     @door.tool(annotations=READS)
     async def search_names(
-        query: Annotated[str, Field(max_length=2000, description="A part of a name; typos and accents do not matter.")],
+        query: Annotated[
+            str, Field(max_length=2000, description="A name or its beginning; accents are ignored, typos allowed.")
+        ],
         kind: Literal["entity", "predicate"] = "entity",
         limit: Annotated[int, Field(ge=1, le=100)] = 10,
         run: Run = None,
@@ -178,25 +182,25 @@ def add_reading(door: MCPServer, service: Service) -> None:
     @door.tool(annotations=READS)
     async def entity(
         name: Name,
-        time: Annotated[str | None, Field(description="Only what holds then.")] = None,
-        limit: Annotated[int, Field(ge=1, le=1000, description="How many facts.")] = 50,
-        first: Annotated[int, Field(ge=0, description="How many to leave out from the beginning.")] = 0,
+        time: Annotated[str | None, Field(description="Only facts that hold at this time.")] = None,
+        limit: Annotated[int, Field(ge=1, le=1000, description="Number of facts.")] = 50,
+        first: Annotated[int, Field(ge=0, description="Number of facts to skip.")] = 0,
         run: Run = None,
     ) -> dict[str, Any]:
-        """List the facts that are known of an entity, with their spans. All of them are known, none is inferred."""
+        """List the known facts of an entity, with their spans."""
         asked = partial(ask_for.Entity, time=time, limit=limit, first=first, run=run)
         return await answered(lambda: {**service.entity(name, asked()).to_dict(), "status": "known"})
 
     @door.tool(annotations=READS)
     async def read_edges(
         entity: Name,
-        time: Annotated[str | None, Field(description="Only edges that may hold then.")] = None,
+        time: Annotated[str | None, Field(description="Only edges that may hold at this time.")] = None,
         limit: Annotated[int, Field(ge=1, le=1000)] = 50,
         run: Run = None,
     ) -> dict[str, Any]:
         """The facts of an entity as edges with `valid_at` and `invalid_at`.
 
-        Missing dates stand apart under `inferred`, with a probability; with a time, `holds` is the probability that an
+        Missing dates are in the field `inferred`, with a probability. With a time, `holds` is the probability that an
         edge holds then.
         """
         asked = partial(ask_for.Edges, entity=entity, time=time, limit=limit, run=run)
@@ -206,5 +210,5 @@ def add_reading(door: MCPServer, service: Service) -> None:
 def add_writing(door: MCPServer, service: Service) -> None:
     @door.tool(annotations=WRITES)
     async def write_edges(edges: list[ask_for.NewEdge], run: Run = None) -> dict[str, Any]:
-        """Add edges, all or none: the next question knows them. New entities are welcome, new predicates are not."""
+        """Add edges, all or none. The next question knows them. Entities may be new, predicates may not."""
         return await answered(lambda: service.add_edges(ask_for.AddEdges(edges=edges, run=run)))

@@ -124,18 +124,18 @@ def add_questions(app: FastAPI, doors: Doors) -> None:
         openapi_extra=takes(ask_for.Ask),
     )
     async def ask(request: Request) -> Response:
-        """The answers to a question with ? in one place, best first."""
+        """Answer a question with ? in one place, best answers first."""
         return await doors.ask(read(ask_for.Ask, request))
 
     @app.post("/api/ask", tags=["questions"], responses=ok(given.ManyAnswers))
     async def ask_many(asked: ask_for.AskMany, request: Request) -> Response:
-        """The answers to many questions, in their order."""
+        """Answer many questions, in their order."""
         request.scope[CHARGE](len(asked.questions) - 1)
         return await doors.many(service.ask_many, asked)
 
     @app.get("/api/when", tags=["questions"], responses=ok(given.When), openapi_extra=takes(ask_for.When))
     async def when(request: Request) -> Response:
-        """When a fact begins and ends: as known, or inferred with a probability, 80 % ranges and reasons."""
+        """When a fact begins and ends: known dates, or inferred ones with a probability, 80 % ranges and reasons."""
         return await doors.one(service.when, read(ask_for.When, request))
 
     @app.post("/api/when", tags=["questions"], responses=ok(given.ManyWhen))
@@ -146,7 +146,7 @@ def add_questions(app: FastAPI, doors: Doors) -> None:
 
     @app.get("/api/holds", tags=["questions"], responses=ok(given.Holds), openapi_extra=takes(ask_for.Holds))
     async def holds(request: Request) -> Response:
-        """How probable it is that a fact holds at a time: because a fact says so, or inferred; also beyond the data."""
+        """The probability that a fact holds at a time, also after the data ends."""
         return await doors.one(service.holds, read(ask_for.Holds, request))
 
     @app.post("/api/holds", tags=["questions"], responses=ok(given.ManyHolds))
@@ -157,7 +157,7 @@ def add_questions(app: FastAPI, doors: Doors) -> None:
 
     @app.get("/api/as_of", tags=["questions"], responses=ok(given.AsOf), openapi_extra=takes(ask_for.AsOf))
     async def as_of(request: Request) -> Response:
-        """The answers to a question with ? in one place, by the probability that each holds at a date."""
+        """Answer a question with ? in one place, ranked by the probability that each answer holds at a date."""
         return await doors.one(service.as_of, read(ask_for.AsOf, request))
 
     @app.get("/api/timeline", tags=["questions"], responses=ok(given.Timeline), openapi_extra=takes(ask_for.Timeline))
@@ -171,17 +171,17 @@ def add_facts(app: FastAPI, doors: Doors) -> None:
 
     @app.post("/api/facts", tags=["facts"], responses=ok(given.Added))
     async def add(asked: ask_for.AddFacts) -> Response:
-        """Add facts without training, on a server that takes them: the next question knows them."""
+        """Add facts without training; needs `--writable`. The next question knows them."""
         return await doors.one(service.add, asked)
 
     @app.get("/api/edges", tags=["facts"], responses=ok(given.Edges), openapi_extra=takes(ask_for.Edges))
     async def edges(request: Request) -> Response:
-        """The facts of an entity as edges with `valid_at` and `invalid_at`, missing ones inferred and marked so."""
+        """The facts of an entity as edges with `valid_at` and `invalid_at`; missing dates are inferred separately."""
         return await doors.one(service.edges, read(ask_for.Edges, request))
 
     @app.post("/api/edges", tags=["facts"], responses=ok(given.Added))
     async def add_edges(asked: ask_for.AddEdges) -> Response:
-        """Add edges, on a server that takes them."""
+        """Add edges; needs `--writable`."""
         return await doors.one(service.add_edges, asked)
 
 
@@ -190,17 +190,17 @@ def add_names(app: FastAPI, doors: Doors) -> None:
 
     @app.get("/api/names", tags=["names"], responses=ok(given.Names), openapi_extra=takes(ask_for.Names))
     async def names(request: Request) -> Response:
-        """Names that may be meant by what was typed, those with most facts first."""
+        """Complete or search names, those with most facts first."""
         return await doors.one(service.find_names, read(ask_for.Names, request))
 
     @app.get("/api/entity/{key:path}", tags=["names"], responses=ok(given.Entity), openapi_extra=takes(ask_for.Entity))
     async def entity(key: Key, request: Request) -> Response:
-        """All that is known of an entity: its facts with their spans."""
+        """All known facts of an entity, with their spans."""
         return await doors.one(service.entity, key, read(ask_for.Entity, request))
 
     @app.get("/api/similar", tags=["names"], responses=ok(given.Neighbours), openapi_extra=takes(ask_for.Similar))
     async def similar(request: Request) -> Response:
-        """The entities that are nearest in the embedding."""
+        """The nearest entities in the embedding."""
         return await doors.one(service.similar, read(ask_for.Similar, request))
 
 
@@ -209,12 +209,12 @@ def add_state(app: FastAPI, doors: Doors, metrics: Metrics) -> None:
 
     @app.get("/api/info", tags=["model"], responses=ok(given.Info), openapi_extra=takes(ask_for.Chosen))
     async def info(request: Request) -> Response:
-        """What the model is, what it was trained on, and what this server allows."""
+        """The model, its data, and the limits of this server."""
         return await doors.one(service.info, read(ask_for.Chosen, request))
 
     @app.get("/api/evaluation", tags=["model"], responses=ok(given.Evaluation), openapi_extra=takes(ask_for.Chosen))
     async def evaluation(request: Request) -> Response:
-        """Metrics with their protocol, calibration and time questions on a sample of the test split; measured once."""
+        """Ranking metrics with their protocol, calibration and time metrics on a sample of test; computed once."""
         return await doors.one(service.evaluation, read(ask_for.Chosen, request))
 
     @app.get("/healthz", tags=["server"], responses=ok(given.Status))
@@ -224,14 +224,14 @@ def add_state(app: FastAPI, doors: Doors, metrics: Metrics) -> None:
 
     @app.get("/readyz", tags=["server"], responses=ok(given.Status) | {503: {"description": "Not yet."}})
     async def readyz() -> Response:
-        """Whether all indexes are built, so that no question waits for them."""
+        """Whether all indexes are built."""
         if doors.is_ready:
             return respond(as_json({"status": "ready"}))
-        return problem(503, "Busy", "indexes are still being built", headers={"Retry-After": "1"})
+        return problem(503, "Busy", "still building indexes", headers={"Retry-After": "1"})
 
     @app.get("/metrics", tags=["server"], responses={200: {"content": {"text/plain": {}}}})
     async def prometheus() -> Response:
-        """Counts of requests, their times and the sizes of batches, for Prometheus."""
+        """Request counts and times and batch sizes, for Prometheus."""
         return Response(metrics.text({"ready": doors.is_ready}), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 

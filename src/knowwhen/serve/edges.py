@@ -133,4 +133,4 @@ def read_edge(edge: Mapping[str, Any]) -> ask_for.NewFact:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise BadInput(f"{where} of an edge: {first['msg'].lower()}; expected source, name, target, dates") from None
+        raise BadInput(f"{where} of an edge: {first['msg'].lower()}; expected source, name, target and dates") from None

@@ -136,7 +136,9 @@ class Guard:
                 await problem_of(refused)(scope, receive, guarded)
         except TimeoutError:
             if not status:
-                late = f"this took longer than {self.settings.seconds:g} seconds; ask for less, or later"
+                late = (
+                    f"the request took longer than {self.settings.seconds:g} seconds; ask for less, or try again later"
+                )
                 await problem_of(Busy(late, {"Retry-After": "1"}))(scope, receive, guarded)
         finally:
             self._waiting -= 1
@@ -146,7 +148,7 @@ class Guard:
         """What the application reads its body from; an error where a rule is broken."""
         headers = Headers(scope=scope)
         if self._waiting > self.settings.max_waiting:
-            raise Busy("too many requests are under way; come back in a second", {"Retry-After": "1"})
+            raise Busy("too many requests in progress; try again in a second", {"Retry-After": "1"})
         self._check_host(headers.get("host", ""))
         self._check_origin(scope, headers)
         if scope["method"] != "OPTIONS":  # a browser's question whether another site may ask has no key
@@ -162,14 +164,18 @@ class Guard:
         """A name that points here without our knowledge is how a web page would reach a server on loopback."""
         name = (host[: host.find("]") + 1] if host.startswith("[") else host.partition(":")[0]).lower()
         if name != "localhost" and name not in self.rules.hosts and not _is_address(name.strip("[]")):
-            raise WrongHost(f"this server is not {host[:100]!r}; if it is to be, start it with --allow-host")
+            raise WrongHost(
+                f"this server does not accept requests for the host {host[:100]!r}; start it with --allow-host to do so"
+            )
 
     def _check_origin(self, scope: Scope, headers: Headers) -> None:
         origin = headers.get("origin")
         if origin is None or scope["method"] in SAFE_METHODS or origin in self.rules.origins:
             return
         if origin.partition("://")[2] != headers.get("host"):
-            raise ForeignOrigin(f"pages of {origin[:100]!r} may not write here; name it with --allow-origin")
+            raise ForeignOrigin(
+                f"pages of {origin[:100]!r} may not send this request; start the server with --allow-origin to allow it"
+            )
 
     def _check_key(self, path: str, headers: Headers) -> None:
         if self._digest is None or not path.startswith(GUARDED):
@@ -177,13 +183,15 @@ class Guard:
         scheme, _, given = headers.get("authorization", "").partition(" ")
         # Of digests, so that neither how far a guess is right nor how long the key is can be timed.
         if scheme.lower() != "bearer" or not hmac.compare_digest(_digest(given.strip()), self._digest):
-            raise NoKey("a key is needed: send the header Authorization: Bearer KEY", {"WWW-Authenticate": "Bearer"})
+            raise NoKey(
+                "this server needs a key; send the header Authorization: Bearer KEY", {"WWW-Authenticate": "Bearer"}
+            )
 
     def _charge(self, client: str, tokens: float) -> None:
         wait = self.buckets.take(client, tokens) if self.buckets else 0.0
         if wait:
             raise TooMany(
-                f"more than {self.rules.rate:g} requests a second on average; wait {wait:.1f} seconds",
+                f"more than {self.rules.rate:g} requests per second; wait {wait:.1f} seconds",
                 {"Retry-After": str(math.ceil(wait))},
             )
 

@@ -11,16 +11,16 @@ from pydantic import BaseModel
 from knowwhen.serve.problems import CONTENT_TYPE, Problem
 
 ERRORS = {
-    400: "A request that contradicts itself or the data, or asks for more than a limit allows.",
-    401: "A key is needed, or this one is not right.",
-    403: "A server that takes no facts, or a page of another site.",
-    404: "A name, time or run that is not there.",
-    409: "The run cannot be written now.",
-    413: "A body that is too large.",
-    421: "A name under which this server is not to be asked.",
-    422: "A value of the wrong kind, a date that is none, facts that are none.",
-    429: "Too many requests of one client; Retry-After says when to come back.",
-    503: "Too many requests at once, or one that takes too long.",
+    400: "The request contradicts itself or the data, or exceeds a limit.",
+    401: "The key is missing or wrong.",
+    403: "The server is read-only, or the page belongs to another site.",
+    404: "Unknown name, time or run.",
+    409: "The run cannot be written to now.",
+    413: "The body is too large.",
+    421: "The server does not accept requests for this host name.",
+    422: "A value of the wrong type, or bad dates or facts.",
+    429: "Too many requests from this client; see Retry-After.",
+    503: "Too many requests, or one that takes too long.",
 }
 WRITING = (403, 409, 413)
 

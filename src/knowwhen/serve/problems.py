@@ -27,11 +27,11 @@ class Problem(BaseModel):
     title: str = Field(description="The status in words.", examples=["Not Found"])
     status: int = Field(examples=[404])
     detail: str = Field(
-        description="What was given, what was expected, what to do.",
+        description="What was given, what was expected, and what to do.",
         examples=["no entity 'Obana'; did you mean 'Barack Obama'?"],
     )
     error: str = Field(description="The class of the error in knowwhen.errors.", examples=["UnknownName"])
-    suggestions: list[str] = Field([], description="Names that may have been meant.", examples=[["Barack Obama"]])
+    suggestions: list[str] = Field([], description="Similar names.", examples=[["Barack Obama"]])
 
 
 def problem(
@@ -68,14 +68,17 @@ def report_errors(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def other(request: Request, error: HTTPException) -> Response:
-        what = {404: f"nothing is at {request.url.path}", 405: f"{request.method} is not for {request.url.path}"}
+        what = {
+            404: f"no page or API at {request.url.path}",
+            405: f"{request.url.path} does not support {request.method}",
+        }
         detail = what.get(error.status_code, str(error.detail))
         headers = allowed_methods(request) if error.status_code == 405 else error.headers
         return problem(error.status_code, "HTTPError", detail, headers=headers)
 
     @app.exception_handler(Exception)
     async def unforeseen(request: Request, error: Exception) -> Response:  # the server logs its trace
-        return problem(500, "Unforeseen", "this failed in a way we did not foresee: our fault, not yours")
+        return problem(500, "Unforeseen", "unexpected error; this is a bug in knowwhen")
 
 
 def allowed_methods(request: Request) -> dict[str, str]:

@@ -8,19 +8,19 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 Text = Annotated[str, Field(max_length=2000)]
 Place = Annotated[
-    str, Field(max_length=2000, description="A name or a key; ? for what is asked.", examples=["United States"])
+    str, Field(max_length=2000, description="A name or key, or ? to ask for it.", examples=["United States"])
 ]
 Name = Annotated[str, Field(min_length=1, max_length=2000, description="A name or a key.", examples=["France"])]
 Date = Annotated[
     str | None,
     Field(
         max_length=100,
-        description="A date, a range such as 2009..2012, or ? to ask when; any time if left out.",
+        description="A date, a range such as 2009..2012, or ? to ask when; by default any time.",
         examples=["2012"],
     ),
 ]
-Run = Annotated[str | None, Field(max_length=200, description="The run that answers; by default the first.")]
-Top = Annotated[int, Field(ge=1, le=1_000_000, description="How many, best first.")]
+Run = Annotated[str | None, Field(max_length=200, description="The run to ask; by default the first.")]
+Top = Annotated[int, Field(ge=1, le=1_000_000, description="Number of results, best first.")]
 
 
 class Request(BaseModel):
@@ -45,14 +45,14 @@ class AskOptions(Request):
     top: Top = 10
     novel: bool = Field(default=False, description="Leave out known answers.")
     min_probability: float = Field(default=0.0, ge=0, le=1, description="Leave out answers below this probability.")
-    explain: bool = Field(default=False, description="Add what each score is made of: the facts that spoke for it.")
+    explain: bool = Field(default=False, description="Explain each score: its parts and the facts behind them.")
     run: Run = None
 
 
 class Ask(AskOptions, Question):
     candidates: list[Text] | None = Field(
         default=None,
-        description="The only answers: names or keys, or the one word seen for those that training saw there.",
+        description="Only allow these answers: names or keys, or the word seen (seen there in training).",
     )
 
 
@@ -64,8 +64,8 @@ class AskMany(AskOptions):
         ],
         top=3,
     )
-    questions: list[Question] = Field(min_length=1, description="Answered in their order.")
-    candidates: list[Text] | None = Field(default=None, description="The only answers to each of them.")
+    questions: list[Question] = Field(min_length=1, description="Answered in this order.")
+    candidates: list[Text] | None = Field(default=None, description="Only allow these answers, in all questions.")
 
 
 class Named(Request):
@@ -89,13 +89,13 @@ class WhenMany(WhenOptions):
     model_config = example(
         facts=[{"subject": "France", "predicate": "has president", "object": "François Mitterrand"}], infer=True
     )
-    facts: list[Named] = Field(min_length=1, description="Answered in their order.")
+    facts: list[Named] = Field(min_length=1, description="Answered in this order.")
 
 
 Moment = Annotated[
     str,
     Field(
-        min_length=1, max_length=100, description="A date or a range; it may lie beyond the data.", examples=["2026"]
+        min_length=1, max_length=100, description="A date or a range; it may be after the data ends.", examples=["2026"]
     ),
 ]
 
@@ -114,7 +114,7 @@ class HoldsMany(Request):
     model_config = example(
         facts=[{"subject": "France", "predicate": "has president", "object": "Emmanuel Macron", "time": "2026"}]
     )
-    facts: list[Dated] = Field(min_length=1, description="Answered in their order.")
+    facts: list[Dated] = Field(min_length=1, description="Answered in this order.")
     run: Run = None
 
 
@@ -131,10 +131,10 @@ class Timeline(Request):
     subject: Name
     predicate: Annotated[Name, Field(examples=["has president"])]
     objects: list[Text] | None = Field(
-        default=None, description="Whose curves; by default of those known in that time."
+        default=None, description="The objects to score; by default those known in that time."
     )
     span: Date = Field(
-        default=None, description="A range of time, 1980..2020; by default the whole axis.", examples=["1980..2020"]
+        default=None, description="A range such as 1980..2020; by default the whole axis.", examples=["1980..2020"]
     )
     run: Run = None
 
@@ -147,19 +147,17 @@ class Similar(Request):
 
 class Names(Request):
     q: Text = Field(
-        "", description="What was typed so far; accents, case and typos do not matter.", examples=["mitter"]
+        "", description="A name or its beginning; case and accents are ignored, typos allowed.", examples=["mitter"]
     )
-    kind: Literal["entity", "predicate"] = Field(default="entity", description="What kind of name.")
+    kind: Literal["entity", "predicate"] = Field(default="entity", description="entity or predicate.")
     limit: Top = 10
     run: Run = None
 
 
 class Entity(Request):
-    time: Date = Field(default=None, description="Only the facts that hold then.", examples=["1990"])
-    first: int = Field(default=0, ge=0, le=1_000_000_000, description="How many facts to leave out from the beginning.")
-    limit: int | None = Field(
-        default=None, ge=1, le=1_000_000, description="How many facts; by default as many as allowed."
-    )
+    time: Date = Field(default=None, description="Only facts that hold at this time.", examples=["1990"])
+    first: int = Field(default=0, ge=0, le=1_000_000_000, description="Number of facts to skip.")
+    limit: int | None = Field(default=None, ge=1, le=1_000_000, description="Number of facts; by default the limit.")
     run: Run = None
 
 
@@ -171,7 +169,7 @@ class NewFact(Named):
     """A fact to add; one date alone is that of an event where it is both begin and end."""
 
     begin: str | None = Field(default=None, max_length=100, description="A date; null: unknown.", examples=["2024"])
-    end: str | None = Field(default=None, max_length=100, description="A date; null: unknown, or still holds.")
+    end: str | None = Field(default=None, max_length=100, description="A date; null: unknown, or it still holds.")
 
 
 class AddFacts(Request):
@@ -191,7 +189,9 @@ class NewEdge(BaseModel):
     name: Name = Field(validation_alias=AliasChoices("name", "relation", "predicate"), examples=["has prime minister"])
     target: Name = Field(validation_alias=AliasChoices("target", "target_node_uuid", "object"))
     valid_at: str | None = Field(default=None, max_length=100, description="A date or time; null: unknown.")
-    invalid_at: str | None = Field(default=None, max_length=100, description="A date or time; null: unknown, or valid.")
+    invalid_at: str | None = Field(
+        default=None, max_length=100, description="A date or time; null: unknown, or still valid."
+    )
 
     def fact(self) -> NewFact:
         values = {"begin": self.valid_at, "end": self.invalid_at}
@@ -208,6 +208,8 @@ class AddEdges(Request):
 
 class Edges(Request):
     entity: Name
-    time: Moment | None = Field(default=None, description="Only edges that may hold then, with their probability.")
+    time: Moment | None = Field(
+        default=None, description="Only edges that may hold at this time, with their probability."
+    )
     limit: Top = 100
     run: Run = None

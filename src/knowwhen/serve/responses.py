@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 Dates = Annotated[list[str | None], Field(min_length=2, max_length=2)]
-"""Begin and end of a span; null where it is open or unknown."""
+"""Begin and end of a span; null if open or unknown."""
 
 
 class Shape(BaseModel):
@@ -18,18 +18,20 @@ class NamedFact(Shape):
     subject: str
     predicate: str
     object: str
-    keys: tuple[str, str, str] = Field(description="Of subject, predicate and object.")
+    keys: tuple[str, str, str] = Field(description="Keys of subject, predicate and object.")
     begin: str | None
     end: str | None
 
 
 class Fact(NamedFact):
-    value: float = Field(description="How much it speaks for the answer.")
+    value: float = Field(description="Its part of the score.")
 
 
 class EvidenceFact(Fact):
-    lag: str | None = Field(description="How far from the time that is asked about.", examples=["2 to 3 days before"])
-    path: list[NamedFact] = Field(description="The facts that lead to it from the subject, where it is about others.")
+    lag: str | None = Field(description="Distance from the asked time.", examples=["2 to 3 days before"])
+    path: list[NamedFact] = Field(
+        description="The facts that lead to it from the subject, if it is about other entities."
+    )
 
 
 class Explanation(Shape):
@@ -37,10 +39,10 @@ class Explanation(Shape):
 
     decomposition: float
     facts: list[EvidenceFact]
-    others: float = Field(description="Of facts at other timestamps.")
-    correction: float = Field(description="By how many facts there are about the answer.")
+    others: float = Field(description="Part of facts at other timestamps.")
+    correction: float = Field(description="Part of the correction by the number of facts.")
     time: str | None
-    note: str | None = Field(description="Why there are no facts, where there cannot be.")
+    note: str | None = Field(description="Why no facts are listed, if the model has no evidence terms.")
 
 
 class Answer(Shape):
@@ -48,8 +50,8 @@ class Answer(Shape):
     key: str = Field(examples=["Barack Obama"])
     score: float = Field(examples=[10.51])
     probability: float = Field(examples=[0.872])
-    known: bool = Field(description="The facts say so; else it is inferred.", examples=[True])
-    spans: list[Dates] = Field(description="When it is known to hold.", examples=[[["2009", "2017"]]])
+    known: bool = Field(description="True if a fact states it; otherwise it is inferred.", examples=[True])
+    spans: list[Dates] = Field(description="Known spans.", examples=[[["2009", "2017"]]])
     reasons: Explanation | None = None
 
 
@@ -57,8 +59,10 @@ class Answers(Shape):
     question: str = Field(examples=["United States, has president, ?, 2012"])
     asks: Literal["subject", "predicate", "object"]
     calibrated: bool
-    as_of: str | None = Field(default=None, description="The timestamp that stands for a time that the axis has not.")
-    note: str | None = Field(default=None, description="The same in a sentence.")
+    as_of: str | None = Field(
+        default=None, description="The timestamp of the answer, if the asked time is not on the axis."
+    )
+    note: str | None = Field(default=None, description="The same as a sentence.")
     answers: list[Answer]
 
 
@@ -77,7 +81,7 @@ class TimeAnswers(Shape):
     known: list[Dates]
     times: list[str] = Field(description="The time axis.")
     scores: list[float]
-    probabilities: list[float] = Field(description="That a moment of the fact's span is this timestamp.")
+    probabilities: list[float] = Field(description="Probability that a moment of the fact's span is this timestamp.")
     reasons: Explanation | None = None
 
 
@@ -86,20 +90,22 @@ class ManyAnswers(Shape):
 
 
 class FilledSpan(TimeSpan):
-    inferred: list[Literal["begin", "end"]] = Field(description="The ends that no fact tells.")
+    inferred: list[Literal["begin", "end"]] = Field(description="Which of begin and end are inferred.")
 
 
 class When(Shape):
     question: str = Field(examples=["France, has president, François Mitterrand"])
     begin: str | None = Field(examples=["1981"])
     end: str | None = Field(examples=["1995"])
-    probability: float = Field(description="That begin and end are both right, given what is known.", examples=[0.45])
-    no_end: float = Field(description="The probability that the facts would tell no end.")
-    begin_range: tuple[str, str] = Field(description="Holds the begin with a probability of 80 %.")
+    probability: float = Field(
+        description="Probability that begin and end are both right, given the known dates.", examples=[0.45]
+    )
+    no_end: float = Field(description="Probability that the data has no end for it.")
+    begin_range: tuple[str, str] = Field(description="Contains the begin with a probability of 80 %.")
     end_range: tuple[str, str]
-    inferred: list[Literal["begin", "end"]] = Field(description="Those that no fact tells.")
+    inferred: list[Literal["begin", "end"]] = Field(description="Which of begin and end are inferred.")
     times: list[str]
-    spans: list[FilledSpan] = Field(description="Where it is known to hold several times, all of them.")
+    spans: list[FilledSpan] = Field(description="All spans, if the fact is known to hold several times.")
     alternatives: list[TimeSpan]
     reasons: list[Fact]
     known: list[Dates]
@@ -116,11 +122,13 @@ Basis = Literal["known", "open", "undated", "inferred"]
 class Holds(Shape):
     question: str = Field(examples=["France, has president, Emmanuel Macron, 2026"])
     probability: float = Field(examples=[0.93])
-    known: bool = Field(description="A fact says that it holds then.")
-    basis: Basis = Field(description="open: one end of its span is known; undated: the fact is known, its time is not.")
-    beyond: bool = Field(description="The time lies behind the last one of the data.")
+    known: bool = Field(description="A fact states that it holds then.")
+    basis: Basis = Field(
+        description="open: only one end of its span is known; undated: the fact is known, but not its time."
+    )
+    beyond: bool = Field(description="The time is after the last date in the data.")
     calibrated: bool
-    spans: list[Dates] = Field(description="When the fact is known to hold.")
+    spans: list[Dates] = Field(description="Known spans of the fact.")
 
 
 class ManyHolds(Shape):
@@ -130,7 +138,7 @@ class ManyHolds(Shape):
 class AsOfAnswer(Shape):
     name: str
     key: str
-    probability: float = Field(description="That it holds at the date; several may.")
+    probability: float = Field(description="Probability that it holds at the date; several may hold.")
     basis: Basis
     known: bool
     spans: list[Dates]
@@ -150,15 +158,15 @@ class Timeline(Shape):
     objects: list[str]
     keys: list[str]
     times: list[str]
-    scores: list[list[float]] = Field(description="A row for each object.")
-    probabilities: list[list[float]] = Field(description="Of the object among all entities, at that time.")
+    scores: list[list[float]] = Field(description="One row per object.")
+    probabilities: list[list[float]] = Field(description="Probability of the object among all entities, at that time.")
     known: list[list[Dates]]
 
 
 class Neighbour(Shape):
     name: str
     key: str
-    similarity: float = Field(description="A cosine.", examples=[0.36])
+    similarity: float = Field(description="Cosine similarity.", examples=[0.36])
 
 
 class Neighbours(Shape):
@@ -169,8 +177,8 @@ class Neighbours(Shape):
 class FoundName(Shape):
     key: str
     name: str
-    matched: str = Field(description="The key or the label, whichever was found.")
-    facts: int = Field(description="How many facts it is in.")
+    matched: str = Field(description="The key or label that matched.")
+    facts: int = Field(description="Number of facts with this name.")
 
 
 class Names(Shape):
@@ -180,7 +188,9 @@ class Names(Shape):
 
 
 class EntityFact(Shape):
-    side: Literal["subject", "object"] = Field(description="What the entity is in this fact.")
+    side: Literal["subject", "object"] = Field(
+        description="Whether the entity is the subject or the object of this fact."
+    )
     predicate: str
     predicate_key: str
     other: str
@@ -193,17 +203,17 @@ class Entity(Shape):
     key: str
     name: str
     time: str | None
-    total: int = Field(description="How many facts there are, also those that are not listed.")
+    total: int = Field(description="Number of facts, including those not listed.")
     facts: list[EntityFact]
 
 
 class InferredDates(Shape):
     valid_at: str | None
-    valid_range: tuple[str, str] | None = Field(description="Holds it with a probability of 80 %.")
+    valid_range: tuple[str, str] | None = Field(description="Contains the date with a probability of 80 %.")
     invalid_at: str | None
     invalid_range: tuple[str, str] | None
-    probability: float | None = Field(description="That these dates are right, given what is known.")
-    no_end: float = Field(description="The probability that the facts would tell no end.")
+    probability: float | None = Field(description="Probability that these dates are right, given the known ones.")
+    no_end: float = Field(description="Probability that the data has no end for it.")
 
 
 class Edge(Shape):
@@ -213,10 +223,10 @@ class Edge(Shape):
     source_label: str
     name_label: str
     target_label: str
-    valid_at: str | None = Field(description="As known.")
+    valid_at: str | None = Field(description="Known date.")
     invalid_at: str | None
-    inferred: InferredDates | None = Field(description="Dates that no fact tells.")
-    holds: float | None = Field(description="The probability that it holds at the time that was asked for.")
+    inferred: InferredDates | None = Field(description="Inferred dates.")
+    holds: float | None = Field(description="Probability that it holds at the asked time.")
 
 
 class Edges(Shape):
@@ -240,7 +250,7 @@ class Info(Shape):
     calibrated: bool
     predicates: list[Predicate]
     times: list[str]
-    card: str = Field(description="The model card, Markdown.")
+    card: str = Field(description="The model card in Markdown.")
     writable: bool
     limits: dict[str, float | None]
 

@@ -28,10 +28,8 @@ def bind(host: str, port: int) -> socket.socket:
         listening = socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            raise RunError(
-                f"port {port} of {host} is taken, perhaps by another server; choose another --port"
-            ) from None
-        raise BadRequest(f"cannot listen at {host} port {port}: {error.strerror or error}") from None
+            raise RunError(f"port {port} of {host} is in use; choose another --port") from None
+        raise BadRequest(f"cannot listen on {host} port {port}: {error.strerror or error}") from None
     # Connections take it over. asyncio sets it only on sockets that name their protocol, which these do not; without
     # it, the body of an answer waits 40 ms until the client has acknowledged the head.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -51,7 +49,7 @@ def make_rules(
     """The rules of a server at an address; one that others can reach needs a key."""
     local = is_loopback(host)
     if not local and key is None:
-        raise BadRequest(f"{host} can be reached by others; give a key with --key-file FILE or $KNOWWHEN_KEY")
+        raise BadRequest(f"other machines can reach {host}; set a key with --key-file FILE or $KNOWWHEN_KEY")
     rate = settings.rate if settings.rate is not None or local else ELSEWHERE
     named = tuple(name.lower() for name in (host, *hosts))
     return Rules(key, named, tuple(origin.rstrip("/") for origin in origins), rate, settings)

@@ -115,7 +115,7 @@ class Service:
         wanted = self._first if name is None else name
         if wanted not in self._runs:
             hint = did_you_mean(wanted, self._runs)
-            message = f"no run {wanted!r} here{hint}; there are {', '.join(self._runs)}"
+            message = f"no run {wanted!r}; expected {', '.join(self._runs)}{hint}"
             raise UnknownRun(message, closest(wanted, self._runs), name=wanted)
         return self._runs[wanted]
 
@@ -227,7 +227,7 @@ class Service:
 
     def entity(self, key: str, asked: ask_for.Entity) -> EntityFacts:
         limit = self.settings.max_facts if asked.limit is None else asked.limit
-        self._check("limit", limit, self.settings.max_facts, "ask for fewer facts, and go on with first")
+        self._check("limit", limit, self.settings.max_facts, "ask for fewer facts, and use first to continue")
         return entity_facts(self.run(asked.run).dataset, key, asked.time, first=asked.first, limit=limit)
 
     def info(self, asked: ask_for.Chosen) -> dict[str, Any]:
@@ -240,7 +240,7 @@ class Service:
     def add(self, asked: ask_for.AddFacts) -> dict[str, Any]:
         """Adds facts to a run, as `knowwhen add` does; questions go on being answered, from what was known before."""
         if not self.writable:
-            raise NotWritable("this server does not take facts; start it with --writable")
+            raise NotWritable("this server is read-only; start it with --writable to add facts")
         self._check("facts", len(asked.facts), self.settings.max_facts, "send them in several requests")
         with self._adding:
             served = self.run(asked.run)
@@ -277,7 +277,7 @@ class Service:
     def _evaluate(self, trained: TrainedModel, split: str) -> dict[str, Any]:
         facts, sample = len(trained.trained.dataset.facts(split)), self.settings.evaluated
         if not facts:
-            raise BadRequest(f"{trained.dataset.name} has no facts in {split}, so nothing can be measured")
+            raise BadRequest(f"{trained.dataset.name} has no facts in {split}, so there is nothing to evaluate")
         sample = min(sample, facts)
         dated = len(trained.dataset.timeline) > 0 and trained.model.temporal
         return {
@@ -290,8 +290,8 @@ class Service:
         }
 
     def _check_span(self, timestamps: int) -> None:
-        self._check("the time covers timestamps", timestamps, self.settings.max_span, "ask for a shorter time")
+        self._check("the time covers timestamps", timestamps, self.settings.max_span, "ask about a shorter time")
 
     def _check(self, what: str, given: int, most: int, remedy: str) -> None:
         if given > most:
-            raise BadRequest(f"{what}: {given:,} given, at most {most:,} are allowed; {remedy}")
+            raise BadRequest(f"{what}: {given:,} given, but the limit is {most:,}; {remedy}")

@@ -14,33 +14,29 @@ class ServeSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    max_body: int = Field(default=1_000_000, ge=100, description="Bytes of a request's body.")
+    max_body: int = Field(default=1_000_000, ge=100, description="Bytes in the body of a request.")
     max_batch: int = Field(default=1000, ge=1, description="Questions in one request.")
     max_top: int = Field(
         default=1000, ge=1, description="Answers to one question, and names or neighbours in one list."
     )
-    max_span: int = Field(default=10_000, ge=1, description="Timestamps that one question or timeline covers.")
+    max_span: int = Field(default=10_000, ge=1, description="Timestamps covered by one question or timeline.")
     max_objects: int = Field(default=100, ge=1, description="Objects on one timeline.")
     max_candidates: int = Field(default=10_000, ge=1, description="Candidates named in one request.")
     max_facts: int = Field(
-        default=10_000, ge=1, description="Facts of an entity in one answer, and facts added in one request."
+        default=10_000, ge=1, description="Facts of an entity in one response, and facts added in one request."
     )
-    seconds: float = Field(default=30.0, gt=0, description="Time a request may take, its body included.")
-    max_waiting: int = Field(
-        default=1000, ge=1, description="Requests under way at once; more are told to come back later."
-    )
+    seconds: float = Field(default=30.0, gt=0, description="Seconds per request, including the body.")
+    max_waiting: int = Field(default=1000, ge=1, description="Requests in progress; further ones get status 503.")
     gather_ms: float = Field(
-        default=2.0, ge=0, le=100, description="Milliseconds a question may wait for others to share a pass."
+        default=2.0, ge=0, le=100, description="Milliseconds to wait for other questions to answer in the same pass."
     )
     rate: float | None = Field(
         default=None,
         gt=0,
-        description="Requests a second that one client may make on average; unset: any on loopback, 50 elsewhere.",
+        description="Average requests per second and client; by default 50, and no limit on loopback.",
     )
-    burst: int = Field(default=200, ge=1, description="Requests that one client may make before `rate` counts.")
-    evaluated: int = Field(
-        default=500, ge=1, description="Facts of the test split that /api/evaluation is measured on."
-    )
+    burst: int = Field(default=200, ge=1, description="Requests of a client before `rate` applies.")
+    evaluated: int = Field(default=500, ge=1, description="Test facts that /api/evaluation uses.")
 
 
 def read_settings(changes: Iterable[str]) -> ServeSettings:
@@ -52,7 +48,7 @@ def read_settings(changes: Iterable[str]) -> ServeSettings:
             raise BadRequest(f"--set is {change!r}; expected name=value, such as max_top=100")
         if name not in ServeSettings.model_fields:
             hint = did_you_mean(name, ServeSettings.model_fields)
-            raise BadRequest(f"no setting {name!r}{hint}; there are {', '.join(ServeSettings.model_fields)}")
+            raise BadRequest(f"no setting {name!r}; expected {', '.join(ServeSettings.model_fields)}{hint}")
         values[name] = value
     try:
         return ServeSettings.model_validate(values)

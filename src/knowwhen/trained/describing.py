@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from knowwhen.evaluation.evaluate import seen_entities
 from knowwhen.models.budget import paper_parameter_count
+from knowwhen.training.loop import best_valid_mrr
 
 if TYPE_CHECKING:
     from knowwhen.trained.model import TrainedModel
@@ -21,7 +22,6 @@ def info(trained: TrainedModel) -> dict[str, Any]:
     if name in COUNTED:
         # The paper counts the entities of train, and reciprocal predicates before its formula doubles them again.
         counted = paper_parameter_count(name, options["rank"], seen, 2 * sizes.predicates, sizes.timestamps)
-    mrrs = [record[look]["mrr"] for record in trained.records for look in ("valid", "corrected") if look in record]
     return {
         "model": name,
         "formula": trained.model.decomposition.formula,
@@ -35,7 +35,7 @@ def info(trained: TrainedModel) -> dict[str, Any]:
         "data_hash": trained.trained.dataset.hash,
         "added_facts": len(trained.dataset.added),
         "epochs": trained.records[-1]["epoch"] if trained.records else 0,
-        "best_valid_mrr": max(mrrs) if mrrs else None,
+        "best_valid_mrr": best_valid_mrr(trained.records),
         "knowwhen": trained.version,
     }
 

@@ -9,7 +9,7 @@ import torch
 
 from knowwhen.dating import TimeHead
 from knowwhen.distributed.shard import current
-from knowwhen.errors import BadRequest
+from knowwhen.errors import BadRequest, RunError
 from knowwhen.evaluation import Calibration
 from knowwhen.facts.catalog import load
 from knowwhen.folders import check_run, is_model, model_folder
@@ -56,6 +56,11 @@ def _open(path: Path, device: str | None, allow_code: bool, verify: bool) -> Tra
         config = read_config(path / "config.toml") if is_saved else folder.read_config()
         times = TimeHead.load(home)
     else:  # not finished, so not calibrated
+        if not folder.has_data:
+            raise RunError(
+                f"{path} keeps no copy of its data, as a trial of a study; "
+                f"make a model of it with: knowwhen train DATA --run {path} --resume"
+            )
         config, dataset = folder.read_config(allow_import=allow_code), load_data(home, notes, verify=verify)
         model, times = folder.load_weights(new_model(config, dataset)), None
     model.to(_device(device, config.training.device)).recall(Background.of(dataset)).eval()

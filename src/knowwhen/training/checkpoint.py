@@ -78,4 +78,4 @@ def on_cpu(tensors: Tensors) -> Tensors:
 
 
 def of_another_version(model: TemporalModel) -> DamagedFile:
-    return DamagedFile(f"the weights do not fit this version of {model.name}; train again")
+    return DamagedFile(f"the weights do not match this version of {model.name}; train again")

@@ -21,6 +21,7 @@ from knowwhen.models.build import term_named
 from knowwhen.models.registry import code_of
 from knowwhen.training.recipes import recipes
 
+NOT_OF_THE_RESULT = ("training.threads", "training.device")
 NOTES = ("about", "data", "versions")  # what a recipe says of itself, what a run notes beside its settings
 
 
@@ -29,7 +30,7 @@ class Section(BaseModel):
 
 
 class ModelConfig(Section):
-    """The decomposition; its own options stand beside these."""
+    """The decomposition. Its own options are in the same section."""
 
     name: Annotated[str, Field(description="The model: a name, or module:Class for your own.")] = "tntcomplex"
     undated: Annotated[
@@ -42,7 +43,7 @@ class ModelConfig(Section):
             description="Evidence from single facts near the asked time: facts of the same subject and object "
             "(pair_history), of other subjects under the same predicate (predicate_history), of the subject "
             "with others (context), of entities that share a neighbour with it (path_history), of the object "
-            "(object_profile)."
+            "(object_profile), of the asked fact itself at other times (repeat_history)."
         ),
     ] = ()
 
@@ -58,7 +59,7 @@ class ModelConfig(Section):
 
 
 class EvidenceConfig(Section):
-    """What concerns all terms in model.evidence; each term's own options are in a section of its name."""
+    """Settings of all terms in model.evidence. The options of a term are in the section evidence.TERM."""
 
     dropout: Annotated[
         float,
@@ -94,7 +95,7 @@ class EvidenceConfig(Section):
 
 
 class CorrectionConfig(Section):
-    """How far decomposition and evidence are believed, learned on facts that neither has seen."""
+    """How much to trust decomposition and evidence, learned on held-out facts."""
 
     held_out: Annotated[
         float,
@@ -216,7 +217,7 @@ class ValidationConfig(Section):
 
 
 class DatingConfig(Section):
-    """The time head, which answers when a fact begins and ends; learned after the rest."""
+    """The time head, which answers when a fact begins and ends. It is trained last."""
 
     passes: Annotated[
         int, Field(ge=0, description="Passes over the dated facts to train the time head; 0: no time head.")
@@ -224,7 +225,7 @@ class DatingConfig(Section):
 
 
 class Config(Section):
-    """A whole run; `read_config` makes it, with the sections of the chosen model."""
+    """All settings of a run; `read_config` makes it, with the options of the chosen model."""
 
     model: ModelConfig
     evidence: EvidenceConfig
@@ -289,7 +290,7 @@ def read_config(
 
     A model of your own, module:Class, is imported where `allow_import` says so.
     """
-    values: dict[str, Any] = _read_toml(source) if source is not None else {}
+    values: dict[str, Any] = read_toml(source, recipes(), "recipe") if source is not None else {}
     for note in NOTES:
         values.pop(note, None)
     pairs = overrides.items() if isinstance(overrides, Mapping) else map(parse_override, overrides)
@@ -312,7 +313,7 @@ def _put(values: dict[str, Any], name: str, value: object) -> None:
     for section in sections:
         values = values.setdefault(section, {})
         if not isinstance(values, dict):
-            raise BadRequest(f"no setting {name!r}: {section!r} is not a section")
+            raise BadRequest(f"no setting {name!r}: there is no section {section!r}")
     values[key] = value
 
 
@@ -356,10 +357,11 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
             yield prefix + key, value
 
 
-def _read_toml(source: str | Path) -> dict[str, Any]:
-    path = recipes().get(str(source)) or Path(source)
+def read_toml(source: str | Path, named: Mapping[str, Path], kind: str) -> dict[str, Any]:
+    """The values of a TOML file, or of one that has a name."""
+    path = named.get(str(source)) or Path(source)
     if not path.is_file():
-        raise BadRequest(f"no recipe or file {str(source)!r}{did_you_mean(str(source), recipes())}")
+        raise BadRequest(f"no {kind} or file {str(source)!r}{did_you_mean(str(source), named)}")
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -370,7 +372,7 @@ def parse_override(text: str) -> tuple[str, object]:
     """('model.rank', 64) of 'model.rank=64'; a value that is not TOML is a string."""
     name, equals, value = text.partition("=")
     if not equals or "." not in name:
-        raise BadRequest(f"--set {text!r} is not of the form section.key=value, such as model.rank=64")
+        raise BadRequest(f"--set is {text!r}; expected section.key=value, such as model.rank=64")
     try:
         return name.strip(), tomllib.loads(f"value = {value}")["value"]
     except (ValueError, RecursionError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -27,6 +27,12 @@ from knowwhen.training.sampled import Sampler, is_worth_it
 
 Record = dict[str, Any]  # one line of metrics.jsonl
 Validate = Callable[[TemporalModel], Record]  # must hold "mrr"
+
+
+def best_valid_mrr(records: Sequence[Record]) -> float | None:
+    """The best MRR on valid, corrected or not; None where there was no validation."""
+    mrrs = [record[look]["mrr"] for record in records for look in ("valid", "corrected") if look in record]
+    return max(mrrs, default=None)
 
 
 @dataclass

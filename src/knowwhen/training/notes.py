@@ -21,7 +21,7 @@ from knowwhen.training.config import Config, to_toml
 from knowwhen.training.loop import Record
 
 FORMAT = 2  # of run folders; 1 was that of version 0.1
-REMEDY = "restore it from a copy, or train again"
+REMEDY = "restore it from a backup, or train again"
 _SEAL = re.compile(r"# sha256 ([0-9a-f]{64})\n")
 
 
@@ -49,8 +49,8 @@ def check_format(config: Path) -> dict[str, Any]:
     check_version(config, notes["format"])
     content, found = unsealed(text)
     if found and found != hashlib.sha256(content.encode()).hexdigest():
-        remedy = "restore it from a copy, or delete that line if you changed it yourself"
-        raise DamagedFile(f"{config} was changed since it was written: its last line is its SHA-256; {remedy}")
+        remedy = "restore it from a backup, or delete the last line if you changed the file yourself"
+        raise DamagedFile(f"{config} does not match the SHA-256 in its last line; {remedy}")
     return {**notes, "sealed": bool(found)}
 
 

@@ -5,7 +5,7 @@ metrics.jsonl      a line per epoch, the same for the same seed; timing.jsonl ha
 checkpoints/       last and previous (tensors, optimizer, state), best (tensors); each has its SHA-256 inside.
                    Several processes write an index .json each, and files of their own (`shards.py`)
 model/             model.json, weights.safetensors, calibration.json, README.md, data/ (a dataset folder with names);
-                   SHA256SUMS, written last: a model with it is finished
+                   SHA256SUMS, written last: a model with it is finished. A trial of a study has none of it
 """
 
 from __future__ import annotations
@@ -58,7 +58,14 @@ class RunFolder:
         """Whether a model was written for use: then it must be there."""
         return (self.model / "model.json").exists() or (self.model / checksums.FILE).exists()
 
-    def create(self, config: Config, dataset: Dataset, about: dict[str, str], threads: int = 1) -> None:
+    @property
+    def has_data(self) -> bool:
+        """Whether the run keeps a copy of its data; a trial of a study does not."""
+        return (self.model / "data").exists()
+
+    def create(
+        self, config: Config, dataset: Dataset, about: dict[str, str], threads: int = 1, *, with_data: bool = True
+    ) -> None:
         """Starts a run in a new or empty folder: data first, settings last, so that a folder with settings is whole."""
         if self.exists:
             raise RunError(f"{self.path} already contains a run; continue it with --resume, or choose another --run")
@@ -68,7 +75,8 @@ class RunFolder:
             for left in (self.checkpoints, self.model):
                 remove(left)
             self.checkpoints.mkdir(parents=True)
-            self.keep_data(dataset)
+            if with_data:
+                self.keep_data(dataset)
             write_whole(self.config, config_text(config, dataset, about, threads).encode())
 
     def keep_data(self, dataset: Dataset) -> None:
@@ -226,7 +234,7 @@ class RunFolder:
         tensors, state = last
         if state.get("best_mrr", -1) >= 0:
             missing = self.checkpoints / "best.safetensors"
-            raise DamagedFile(f"{missing} is missing, and the last epoch is not the best; {REMEDY}")
+            raise DamagedFile(f"{missing} is missing, and the last checkpoint is not the best; {REMEDY}")
         weights = {key.removeprefix("model."): x for key, x in tensors.items() if key.startswith("model.")}
         checkpoint.weights(model, weights)
         return model
@@ -239,7 +247,12 @@ class RunFolder:
             return
         with writing(self.path), ExitStack() as held:
             self.path.mkdir(parents=True, exist_ok=True)
-            held.enter_context(locked(self.path / ".lock", RunError(f"another process is training in {self.path}")))
+            held.enter_context(
+                locked(
+                    self.path / ".lock",
+                    RunError(f"another process is training in {self.path}; wait for it, or choose another --run"),
+                )
+            )
             if self.exists:
                 for folder in (self.path, self.checkpoints, self.model):
                     sweep_parts(folder)

@@ -47,7 +47,7 @@ def load_model(folder: Path, dataset: Dataset, *, allow_import: bool = False) ->
         raise DamagedFile(f"cannot read {path}: {error}; {REMEDY}") from error
     expected = Sizes.of(dataset, spec.sizes.undated_row)
     if spec.sizes != expected:  # before anything is allocated
-        raise DamagedFile(f"{path} does not fit {folder / 'data'}: {spec.sizes} and {expected}; {REMEDY}")
+        raise DamagedFile(f"{path} does not match {folder / 'data'}: {spec.sizes} and {expected}; {REMEDY}")
     try:
         model = build(spec, allow_import=allow_import)
     except (ValueError, TypeError, RuntimeError, MemoryError) as error:
@@ -77,8 +77,8 @@ def load_data(folder: Path, notes: dict[str, Any], *, verify: bool = True) -> Da
     dataset = load(folder / "data", format="folder", verify=verify)
     if verify and notes["data_hash"] and dataset.hash != notes["data_hash"]:
         raise DamagedFile(
-            f"{folder / 'data'} is not the data that the model was trained on: hash {dataset.hash[:12]}, "
-            f"then {str(notes['data_hash'])[:12]}; {REMEDY}"
+            f"{folder / 'data'} is not the data that the model was trained on: its hash is {dataset.hash[:12]}, "
+            f"not {str(notes['data_hash'])[:12]}; {REMEDY}"
         )
     return dataset
 
@@ -86,4 +86,4 @@ def load_data(folder: Path, notes: dict[str, Any], *, verify: bool = True) -> Da
 def check_whole(folder: Path, notes: dict[str, Any]) -> None:
     """An error unless all files of a finished model are as they were written."""
     if checksums.verify(folder, REMEDY) is None and notes["sealed"]:
-        raise DamagedFile(f"{folder / checksums.FILE} is missing; --resume of the run writes it again")
+        raise DamagedFile(f"{folder / checksums.FILE} is missing; resume the run to write it again (--resume)")

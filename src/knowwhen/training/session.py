@@ -109,7 +109,7 @@ class RunWatcher:
             self.save(state)
             where = f"epoch {state.epoch + 1}, step {state.step} of {steps}"
             raise Interrupted(
-                f"stopped in {where} and saved; continue with: knowwhen train --run {self.folder.path} --resume"
+                f"stopped in {where}, state saved; continue with: knowwhen train --run {self.folder.path} --resume"
             )
         if wish == SAVE:
             self.save(state)
@@ -131,13 +131,23 @@ class RunWatcher:
         self.saved = time.monotonic()
 
 
+_stop: threading.Event | None = None  # of the outermost `stop_requested`
+
+
 @contextmanager
 def stop_requested() -> Iterator[threading.Event]:
-    """An event that Ctrl-C or SIGTERM sets, instead of ending the program in the middle of a step."""
-    event = threading.Event()
+    """An event that Ctrl-C or SIGTERM sets, instead of ending the program in the middle of a step.
+
+    Inside another, it is the same: a study of many fits stops also where the request came after the last step of one.
+    """
+    global _stop
     if threading.current_thread() is not threading.main_thread():
-        yield event
+        yield threading.Event()
         return
+    if _stop is not None:
+        yield _stop
+        return
+    event = _stop = threading.Event()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def request(number: int, frame: object) -> None:
@@ -150,6 +160,7 @@ def stop_requested() -> Iterator[threading.Event]:
     try:
         yield event
     finally:
+        _stop = None
         for number, handler in before.items():
             signal.signal(number, handler)
 
@@ -167,8 +178,8 @@ def say_threads(folder: RunFolder, threads: int, progress: TrainingProgress) -> 
     before = check_format(folder.config).get("threads", threads)
     if before != threads:
         progress.notice(
-            f"this run began on {before} cores and continues on {threads}: its numbers may differ in the last bits "
-            f"from a run on {before} (training.threads and OMP_NUM_THREADS set them)"
+            f"this run started on {before} cores and continues on {threads}: the last bits of its numbers may differ "
+            "from an uninterrupted run (set training.threads or OMP_NUM_THREADS to use the same number)"
         )
 
 

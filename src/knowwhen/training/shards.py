@@ -83,7 +83,7 @@ def read(index: Path, shard: Shard | None, remedy: str) -> tuple[Tensors, dict[s
             ids = Shard(i, len(files)).ids(torch.arange(len(x)))
             if len(x) != Shard(i, len(files)).count(rows[name]):
                 raise DamagedFile(
-                    f"{index.parent / file} does not go with {index.name}: {name} has {len(x)} rows; {remedy}"
+                    f"{index.parent / file} does not match {index.name}: {name} has {len(x)} rows; {remedy}"
                 )
             own = target.own(ids)
             found[name][target.places(ids[own])] = x[own]
@@ -104,7 +104,7 @@ def _read(index: Path, remedy: str) -> dict[str, Any]:
             raise DamagedFile(f"{index} is damaged (its SHA-256 does not match); {remedy}")
         about = json.loads(values["index"])
         if not all(isinstance(file, str) and Path(file).name == file for file in about["files"]):
-            raise DamagedFile(f"{index} is damaged: it names files elsewhere; {remedy}")
+            raise DamagedFile(f"{index} is damaged: it lists files outside its folder; {remedy}")
         return {"files": list(about["files"]), "split": dict(about["split"]), "state": about["state"]}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise DamagedFile(f"cannot read {index}: {error}; {remedy}") from error

@@ -1,8 +1,10 @@
-"""Training in stages, each from values to values: fit, then correct, then calibrate."""
+"""Training in stages, each from values to values: fit and correct, then calibrate and learn times."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,21 +45,37 @@ def new_model(config: Config, dataset: Dataset) -> TemporalModel:
 
 def train_stages(folder: RunFolder, dataset: Dataset, config: Config, progress: TrainingProgress) -> Trained:
     """All stages, in a folder that holds the state of each."""
-    check_device(config.training.device)
-    if config.training.precision == "bf16" and not fast_bf16(config.training.device):
-        progress.notice("this machine has no bf16 instructions: training.precision=fp32 is many times faster here")
-    held = held_out(len(dataset.train), config.correction.held_out, config.training.seed)
-    model, state = fit_stage(folder, dataset, config, held, progress)
-    try:
-        if held.any():
-            model = correct_stage(folder, model, dataset, config, held, state, progress)
+    model, state = learn_stages(folder, dataset, config, progress)
+    with epochs_saved(folder):
         calibration = calibrate(model, dataset) if len(dataset.valid) >= ENOUGH_TO_CALIBRATE else None
         times = date_stage(model, dataset, config, progress)
+    return Trained(model, state.records, calibration, times)
+
+
+def learn_stages(
+    folder: RunFolder, dataset: Dataset, config: Config, progress: TrainingProgress
+) -> tuple[TemporalModel, State]:
+    """The stages that answers depend on: the model, fitted and corrected, and where its run ended."""
+    check_device(config.training.device)
+    if config.training.precision == "bf16" and not fast_bf16(config.training.device):
+        progress.notice("this CPU has no bf16 instructions; training.precision=fp32 is many times faster")
+    held = held_out(len(dataset.train), config.correction.held_out, config.training.seed)
+    model, state = fit_stage(folder, dataset, config, held, progress)
+    if held.any():
+        with epochs_saved(folder):
+            model = correct_stage(folder, model, dataset, config, held, state, progress)
+    return model, state
+
+
+@contextmanager
+def epochs_saved(folder: RunFolder) -> Iterator[None]:
+    """Says on Ctrl-C that no epoch is lost."""
+    try:
+        yield
     except KeyboardInterrupt:
         raise Interrupted(
             f"stopped after the last epoch, which is saved; continue with: knowwhen train --run {folder.path} --resume"
         ) from None
-    return Trained(model, state.records, calibration, times)
 
 
 def check_device(device: str) -> None:
@@ -65,9 +83,9 @@ def check_device(device: str) -> None:
     available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     kind, colon, index = device.partition(":")
     if kind not in available or (colon and not index.isdecimal()):
-        raise BadRequest(f"no device {device!r}; expected {', '.join(available)}")
+        raise BadRequest(f"unknown device {device!r}; expected {', '.join(available)}")
     if not available[kind]:
-        raise BadRequest(f"the device is {device!r}, and torch finds none on this machine; use cpu")
+        raise BadRequest(f"torch finds no {device!r} device on this machine; use cpu")
 
 
 def fit_stage(
@@ -107,7 +125,7 @@ def correct_stage(
 ) -> TemporalModel:
     """The model with a correction where valid agrees, else as it was; its record is noted with the last epoch."""
     began = time.perf_counter()
-    progress.notice(f"correction: learning from {held.sum():,} training facts that were held out")
+    progress.notice(f"correction: training on {held.sum():,} held-out training facts")
     background, seed = Background.of(dataset), config.training.seed
     if model.apart:
         model, state.best_mrr = weigh_stage(model, dataset, config, held, state.best_mrr, progress)
@@ -119,7 +137,7 @@ def correct_stage(
         if found["mrr"] > state.best_mrr:
             state.records[-1]["corrected"] = found
         else:
-            progress.notice("validation is better without the correction, so it is left out")
+            progress.notice("validation MRR is better without the correction, so it is not used")
             corrected = model
     folder.write_records(state.records)
     seconds = round(time.perf_counter() - began, 3)
@@ -139,7 +157,7 @@ def weigh_stage(
     weighted = learn_weights(model, Background.of(dataset), held, config.training.seed)
     assert weighted.weights is not None
     low, high = weighted.weights.min().item(), weighted.weights.max().item()
-    said = f"decomposition: weights {low:.2f} to {high:.2f} by predicate, from {held.sum():,} training facts held out"
+    said = f"decomposition: weights {low:.2f} to {high:.2f} by predicate, from {held.sum():,} held-out training facts"
     if not len(dataset.valid):
         progress.notice(said)
         return weighted, best_mrr

@@ -9,13 +9,12 @@ from typing import TypeVar
 
 from knowwhen.errors import RunError
 from knowwhen.facts.catalog import load
+from knowwhen.facts.dataset import Dataset
 from knowwhen.trained import TrainedModel, train
-from knowwhen.training.config import read_config
+from knowwhen.training.config import NOT_OF_THE_RESULT, read_config
 from knowwhen.training.run import RunFolder
 from knowwhen.training.session import TrainingProgress
 from knowwhen.tuning.space import Point, point_of
-
-NOT_OF_THE_RESULT = ("training.threads", "training.device")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +35,7 @@ def choose(trials: Sequence[AnyTrial]) -> AnyTrial:
 
 
 def train_point(
-    data: str, recipe: str, point: Point, folder: Path, progress: TrainingProgress | None = None
+    data: str | Dataset, recipe: str, point: Point, folder: Path, progress: TrainingProgress | None = None
 ) -> TrainedModel:
     """The model of a recipe changed by a point: trained, or as far as it is not in the folder yet."""
     check_point(recipe, point, folder)

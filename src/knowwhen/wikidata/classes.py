@@ -28,7 +28,9 @@ def read_classes(names: Sequence[str], option: str) -> dict[int, str]:
         elif Path(name).is_file():
             classes |= _read_list(_read_text(Path(name)), name)
         else:
-            raise BadRequest(f"{option} {name!r} is neither a Q number such as Q13442814 nor a file with one a line")
+            raise BadRequest(
+                f"{option} is {name!r}; expected a Q number such as Q13442814, or a file with one per line"
+            )
     return classes
 
 
@@ -36,7 +38,7 @@ def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise BadRequest(f"cannot read {path}: {error}; expected a Q number a line") from error
+        raise BadRequest(f"cannot read {path}: {error}; expected one Q number per line") from error
 
 
 def _read_list(text: str, name: str) -> dict[int, str]:
@@ -47,5 +49,5 @@ def _read_list(text: str, name: str) -> dict[int, str]:
         if match:
             classes[int(match[1])] = match[2] or ""
         elif content:
-            raise BadRequest(f"{name}:{number}: found {content!r}, expected a Q number and a name")
+            raise BadRequest(f"{name}:{number}: {content!r} is not a Q number; expected one, and optionally a name")
     return classes

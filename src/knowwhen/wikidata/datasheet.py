@@ -12,40 +12,40 @@ from knowwhen.wikidata.settings import SelectionSettings
 # Rules in the order in which they apply: statements of the dump that are no facts, then facts that are left out.
 NOT_FACTS = {
     "removed_deprecated": "deprecated by Wikidata's editors",
-    "removed_value_not_an_item": "value is no item (a text, number, time, place, file, property …)",
-    "removed_value_unknown_or_none": "value unknown or none (`somevalue`, `novalue`)",
-    "removed_unknown_snak_type": "value of a kind that we do not know",
-    "removed_unknown_predicate": "predicate that is no P number",
+    "removed_value_not_an_item": "value is not an item (a text, number, time, place, file, property …)",
+    "removed_value_unknown_or_none": "unknown or no value (`somevalue`, `novalue`)",
+    "removed_unknown_snak_type": "value of an unknown kind",
+    "removed_unknown_predicate": "predicate that is not a P number",
     "removed_begin_after_end": "begin after end",
 }
 LEFT_OUT = {
     "removed_dropped_classes": "subject or object is an instance of a dropped class",
     "removed_outside_kept_classes": "neither subject nor object is an instance of a kept class",
-    "removed_repetitions": "repeated, at the granularity of the time axis",
+    "removed_repetitions": "duplicate, at the granularity of the time axis",
     "removed_rare_predicates": "predicate in fewer than {min_predicate} facts (in {rounds} rounds)",
     "removed_rare_entities": "subject or object in fewer than {min_degree} facts",
 }
 NOTES = {
     "lines": "lines with an entity",
-    "bad_lines": "lines that are no entity, left out",
+    "bad_lines": "lines without an entity, skipped",
     "items": "items",
-    "properties": "properties, read for their labels",
-    "entities_of_other_kinds": "entities of other kinds, left out",
+    "properties": "properties (only their labels are read)",
+    "entities_of_other_kinds": "entities of other kinds, skipped",
     "entities_of_dropped_classes": "items that are instances of dropped classes",
     "times_julian": "days on the Julian calendar, converted to the Gregorian",
-    "times_coarser_than_a_millennium": "times coarser than a millennium, taken as open",
-    "times_somevalue": "times that are unknown (`somevalue`), taken as open",
-    "times_novalue": "times that there are none of (`novalue`: still holds), taken as open",
-    "times_with_an_impossible_day": "times with a day or month that does not exist, taken as their month or year",
-    "times_unreadable": "times that cannot be read, taken as open",
-    "times_of_unknown_snak_type": "times of a kind that we do not know, taken as open",
-    "statements_with_several_times_covered_by_one_span": "statements with times in no order, taken as one span",
+    "times_coarser_than_a_millennium": "times coarser than a millennium, read as open",
+    "times_somevalue": "unknown times (`somevalue`), read as open",
+    "times_novalue": "times with no value (`novalue`: still holds), read as open",
+    "times_with_an_impossible_day": "times with an impossible day or month, read as their month or year",
+    "times_unreadable": "unreadable times, read as open",
+    "times_of_unknown_snak_type": "times of an unknown kind, read as open",
+    "statements_with_several_times_covered_by_one_span": "statements whose times are out of order, read as one span",
 }
 KINDS = {
-    "intervals": "closed: begin and end",
-    "half_open": "half-open: begin or end",
-    "points": "points in time: begin = end",
-    "static": "no time",
+    "intervals": "intervals: begin and end",
+    "half_open": "half-open: only a begin or an end",
+    "events": "events: begin = end",
+    "static": "static: no time",
 }
 
 
@@ -64,14 +64,14 @@ class Sheet:
     def warnings(self) -> list[str]:
         """What a user should not overlook."""
         found = (
-            [f"the dump is damaged or cut off ({self.damage}); what is before that is in the dataset"]
+            [f"the dump is damaged or cut off ({self.damage}); the dataset has everything before that"]
             if self.damage
             else []
         )
         if not self.damage and not self.counts.get("closing_brackets"):
-            found.append("the dump does not end with ']': it may be cut off; what is there is in the dataset")
+            found.append("the dump does not end with ']': it may be cut off; the dataset has everything up to there")
         if bad := self.counts.get("bad_lines"):
-            found.append(f"{bad:,} of {self.counts['lines']:,} lines could not be read as entities and are left out")
+            found.append(f"{bad:,} of {self.counts['lines']:,} lines could not be read as entities and were skipped")
         return found
 
     @property
@@ -95,7 +95,7 @@ class Sheet:
             **rules,
             **notes,
             "warnings": "; ".join(self.warnings),
-            "description": f"Facts of Wikidata between items, with their times by {self.settings.granularity}.",
+            "description": f"Facts between Wikidata items, with times by {self.settings.granularity}.",
             "licence": "CC0-1.0",
             "sources": f"Wikidata JSON dump {self.manifest.dump_name}, fingerprint {self.manifest.dump[:16]}",
         }
@@ -114,15 +114,15 @@ Keys are Wikidata's numbers; labels are in `{self.manifest.lang}` (else `mul`, e
 
 **Source.** The Wikidata JSON dump `{self.manifest.dump_name}` (SHA-256 of its size and first 64 KiB:
 `{self.manifest.dump}`),
-read by `knowwhen wikidata`. The method is that of T. Lacroix, G. Obozinski and N. Usunier, *Tensor Decompositions for
+read by `knowwhen wikidata`. The rules follow T. Lacroix, G. Obozinski and N. Usunier, *Tensor Decompositions for
 Temporal Knowledge Base Completion*, ICLR 2020, section 4.
 
 ## Facts by kind of time
 
 {_table(("kind", "facts", "share"), kinds)}
 
-{100 * self.share_with_time:.1f} % of the facts have a time. Years before Christ are as Wikidata writes them:
--44 is 44 BCE, and there is no year 0. A time less precise than the axis makes a wider span, never a false date.
+{100 * self.share_with_time:.1f} % of the facts have a time. Years before Christ are written as in Wikidata:
+-44 is 44 BCE, and there is no year 0. A time that is coarser than the axis becomes a wider span, never a false date.
 
 ## From statements to facts
 
@@ -132,10 +132,10 @@ Temporal Knowledge Base Completion*, ICLR 2020, section 4.
 
 {_table(("split", "facts"), [(split, int(sizes[split])) for split in ("train", "valid", "test")])}
 
-Valid and test were drawn by a hash with seed {self.settings.seed}. Every entity, predicate and
-timestamp of theirs occurs in train; for that, {self.counts["moved_to_train"]:,} facts that were drawn went to train.
+Valid and test were drawn by a hash with seed {self.settings.seed}. All their entities, predicates and
+timestamps also occur in train; {self.counts["moved_to_train"]:,} drawn facts stayed in train for that reason.
 
-## What was read
+## Reading the dump
 
 {_table(("", "number"), notes)}
 
@@ -151,7 +151,7 @@ timestamp of theirs occurs in train; for that, {self.counts["moved_to_train"]:,}
         return [
             ("**statements of items**", self.counts.get("statements", 0)),
             *((f"− {text}", self.counts.get(name, 0)) for name, text in NOT_FACTS.items()),
-            ("+ further facts of statements with several times", self.counts.get("added_by_several_times", 0)),
+            ("+ additional facts of statements with several times", self.counts.get("added_by_several_times", 0)),
             ("**facts extracted**", self.counts["extracted_facts"]),
             *((f"− {text}", self.counts[name]) for name, text in texts.items()),
             ("**facts**", sum(int(self.sizes[kind]) for kind in KINDS)),

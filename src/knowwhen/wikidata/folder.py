@@ -32,7 +32,7 @@ _PREDICATES = "SELECT DISTINCT p AS number FROM facts"
 _TIMES = "SELECT DISTINCT unnest([b, e]) AS position FROM facts"
 _KINDS = """
     SELECT CASE WHEN b IS NULL AND e IS NULL THEN 'static' WHEN b IS NULL OR e IS NULL THEN 'half_open'
-                WHEN b = e THEN 'points' ELSE 'intervals' END AS kind, count(*) FROM facts GROUP BY kind
+                WHEN b = e THEN 'events' ELSE 'intervals' END AS kind, count(*) FROM facts GROUP BY kind
 """
 
 
@@ -68,7 +68,7 @@ def sizes(selection: Selection, held: HeldOut) -> dict[str, str | int]:
         "timestamps": span[0],
         "first": span[1] or "",
         "last": span[2] or "",
-        **{kind: kinds.get(kind, 0) for kind in ("points", "intervals", "half_open", "static")},
+        **{kind: kinds.get(kind, 0) for kind in ("events", "intervals", "half_open", "static")},
     }
 
 

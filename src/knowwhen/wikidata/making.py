@@ -106,10 +106,10 @@ def _select(selection: Selection, parts: Sequence[Part], settings: SelectionSett
     facts = selection.count("SELECT count(*) FROM facts")
     if not facts:
         raise BadInput(
-            f"no facts are left of {extracted:,}: every entity needs {settings.min_degree} and every predicate "
+            f"none of {extracted:,} facts is left: every entity needs {settings.min_degree} facts and every predicate "
             f"{settings.min_predicate}; lower --min-degree and --min-predicate for a small dump"
         )
-    reporter.say(f"{facts:,} facts are left")
+    reporter.say(f"{facts:,} facts left")
     return hold_out(selection.sql, *settings.held_out(facts), settings.seed)
 
 
@@ -123,6 +123,6 @@ def _database_errors() -> Iterator[None]:
         on_disk = (duckdb.IOException, duckdb.OutOfMemoryException)  # the second: no room to spill to
         if not isinstance(error, on_disk) and "No space left" not in reason:
             raise DamagedFile(
-                f"cannot read what was extracted: {reason}; delete the folder of parts, then {AGAIN}"
+                f"cannot read the extracted facts: {reason}; delete the folder of parts, then {AGAIN}"
             ) from error
         raise OSError(reason) from error

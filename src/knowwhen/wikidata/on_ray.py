@@ -24,7 +24,7 @@ def extract_on_ray(
     All machines must see the dump and the folder.
     """
     if str(source) == "-":
-        raise BadRequest("standard input is on one machine; give a file that all machines of the cluster see")
+        raise BadRequest("--engine ray cannot read standard input; name a file that all machines can read")
     source, folder = Path(source).resolve(), folder.resolve()
     Dump(source, 1).close()  # an error before a cluster is asked
     with connected(address) as ray:
@@ -37,7 +37,7 @@ def extract_on_ray(
         while left:
             done, left = ray.wait(left)
             _check(ray, done[0])
-            say(f"{count - len(left)} of {count} parts are extracted")
+            say(f"{count - len(left)} of {count} parts extracted")
     return [Part(to) for to in folders]
 
 

@@ -24,7 +24,7 @@ from knowwhen.errors import BadRequest, DamagedFile
 from knowwhen.facts.frames import write_parquet
 from knowwhen.files import part_of, sweep_parts, write_whole
 
-AGAIN = "once there is room the same command continues"
+AGAIN = "run the same command to continue"
 FORMAT = 1  # of these folders; work begun by another is not gone on with
 
 
@@ -64,9 +64,11 @@ class Part:
             sweep_parts(self.folder)  # a kill came before the first file was whole
         if path.exists():
             if difference := self.manifest().differs_from(manifest):
-                raise BadRequest(f"{self.folder} holds other work ({difference}); delete it or choose another")
+                raise BadRequest(
+                    f"{self.folder} contains other work ({difference}); delete it or choose another folder"
+                )
         elif any(self.folder.iterdir()):
-            raise BadRequest(f"{self.folder} exists and is not a folder of this work; choose another")
+            raise BadRequest(f"{self.folder} exists and does not belong to this work; choose another folder")
         else:
             write_whole(path, manifest.model_dump_json().encode())
         sweep_parts(self.folder)
@@ -78,7 +80,7 @@ class Part:
             return Manifest.model_validate_json(path.read_bytes())
         except (OSError, ValueError):
             raise BadRequest(
-                f"no readable manifest.json in {self.folder}; expected a folder that --part wrote"
+                f"cannot read manifest.json in {self.folder}; expected a folder that --part wrote"
             ) from None
 
     def add(self, window: int, facts: pl.DataFrame, labels: pl.DataFrame, counts: Counter[str]) -> None:
@@ -117,7 +119,9 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         return dict(json.loads(path.read_bytes()))
     except (OSError, ValueError, TypeError, RecursionError) as error:
-        raise DamagedFile(f"cannot read {path}: {error}; delete {path.parent}, and it is made again") from error
+        raise DamagedFile(
+            f"cannot read {path}: {error}; delete {path.parent} and run the same command again"
+        ) from error
 
 
 def check_complete(parts: Sequence[Part]) -> None:
@@ -125,9 +129,9 @@ def check_complete(parts: Sequence[Part]) -> None:
     manifests = [part.manifest() for part in parts]
     for part, manifest in zip(parts, manifests, strict=True):
         if difference := manifest.differs_from(manifests[0], but="part"):
-            raise BadRequest(f"{part.folder} does not belong to {parts[0].folder}: {difference}")
+            raise BadRequest(f"{part.folder} and {parts[0].folder} do not belong together: {difference}")
         if not part.is_finished:
-            raise BadRequest(f"{part.folder} is not finished; run its command again, then merge")
+            raise BadRequest(f"{part.folder} is not complete; run its command again, then merge")
     found = Counter(manifest.part for manifest in manifests)
     repeated = [part for part, times in found.items() if times > 1]
     missing = sorted(set(range(1, manifests[0].parts + 1)) - set(found))

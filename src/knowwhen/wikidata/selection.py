@@ -51,9 +51,7 @@ class Selection:
         for name in ("facts", "labels"):
             paths = ", ".join(f"'{literal(path)}'" for part in parts for path in part.files(name))
             if not paths:
-                raise BadInput(
-                    "the dump holds no line at all; expected one JSON object a line, as Wikidata writes them"
-                )
+                raise BadInput("the dump has no lines; expected one JSON object per line, as in Wikidata dumps")
             self.sql.execute(f"CREATE VIEW extracted_{name} AS SELECT * FROM read_parquet([{paths}])")
         self.counts["extracted_facts"] = self.count("SELECT count(*) FROM extracted_facts")
 

@@ -57,5 +57,5 @@ class SelectionSettings(BaseModel):
         valid, test = (round(part * facts) if part < 1 else int(part) for part in self.split)
         if min(valid, test) < 0 or valid + test >= max(facts, 1):
             given = ",".join(f"{part:g}" for part in self.split)
-            raise BadRequest(f"--split {given} leaves nothing to train on: there are {facts:,} facts; choose less")
+            raise BadRequest(f"--split {given} leaves no training facts of {facts:,}; choose smaller numbers")
         return valid, test

@@ -97,7 +97,7 @@ class Workers:
                 problem = ready.recv()
             except (EOFError, ConnectionError):
                 raise WorkerDied(
-                    "a worker process died, perhaps for lack of memory; the same command continues"
+                    "a worker process died, perhaps for lack of memory; run the same command to continue"
                 ) from None
             if problem is not None:
                 raise problem

@@ -29,7 +29,7 @@ def test_a_dataset_can_be_loaded_coarser_than_written(tmp_path):
     assert len(kw.load(source).timeline) == 3
     assert kw.load(source, granularity="month").timeline.labels() == ["2014-05", "2014-06"]
     assert kw.load(source, granularity="year").timeline.labels() == ["2014"]
-    with pytest.raises(BadRequest, match="no granularity 'week'; there are minute, hour, day, month, year"):
+    with pytest.raises(BadRequest, match="unknown granularity 'week'; expected minute, hour, day, month, year"):
         kw.load(source, granularity="week")
 
 
@@ -77,9 +77,9 @@ def test_wikidata12k_has_open_ends_and_spans_written_backwards(tmp_path):
 
 def test_the_format_can_be_named_and_then_rows_must_fit_it(tmp_path):
     source = folder(tmp_path, train="A\tp\tB\t2014-05-13\n")
-    with pytest.raises(BadFacts, match=r"train\.txt:1: line: found 4 columns .*, expected 5 \(subject, predicate"):
+    with pytest.raises(BadFacts, match=r"train\.txt:1: 4 columns in .*; expected 5 \(subject, predicate"):
         kw.load(source, format="wikidata12k")
-    with pytest.raises(BadRequest, match=r"no format 'icew'; .*did you mean 'icews'\?"):
+    with pytest.raises(BadRequest, match=r"unknown format 'icew'; .*did you mean 'icews'\?"):
         kw.load(source, format="icew")
 
 
@@ -88,7 +88,7 @@ def test_the_format_can_be_named_and_then_rows_must_fit_it(tmp_path):
     [
         ("icews14", {"train": 72826, "valid": 8941, "test": 8963, "entities": 7128, "predicates": 230,
                      "timestamps": 365, "granularity": "day", "first": "2014-01-01", "last": "2014-12-31",
-                     "points": 90730}),
+                     "events": 90730}),
         ("icews05-15", {"train": 368962, "valid": 46275, "test": 46092, "entities": 10488, "predicates": 251,
                         "timestamps": 4017, "granularity": "day", "first": "2005-01-01", "last": "2015-12-31"}),
         ("yago15k", {"train": 110439, "valid": 13815, "test": 13800, "entities": 15403, "predicates": 51,

@@ -75,14 +75,14 @@ def test_spans_in_one_column(text, ends):
             ["03/04/2020"],
             None,
             BadInput,
-            "'03/04/2020' in 'date' may be 3 April or 4 March; .*dmy or mdy",
+            r"'03/04/2020' in 'date' is ambiguous: 3 April .*dmy\) or 4 March .*mdy",
         ),
-        (["13/04/2020", "04/13/2020"], None, BadInput, r"begin with the day \(13/04/2020\) and with the month \(04/13"),
+        (["13/04/2020", "04/13/2020"], None, BadInput, r"the day first \(13/04/2020\) and the month first \(04/13"),
         (
             ["43831", "1999"],
             None,
             BadInput,
-            "'43831' in 'date' may be a year or a day number .* iso or excel",
+            "'43831' in 'date' is ambiguous next to '1999': a year .* iso.* or an Excel day number .* excel",
         ),
         (["1999"], "julian", BadRequest, "--date-format is 'julian'; expected iso, dmy"),
     ],
@@ -129,5 +129,5 @@ def test_dates_reach_the_facts_and_those_that_do_not_fit_are_bad_rows(tmp_path):
     data = kw.load(path, fractions=(0, 0))
     assert data.named(data.train)["begin"].to_list() == ["2001", "2005", None]
     assert data.named(data.train)["end"].to_list() == ["2004", None, None]
-    with pytest.raises(BadFacts, match=r"f\.csv:2: when: found '2001-2004 \(--date-format %d.%m.%Y\)'"):
+    with pytest.raises(BadFacts, match=r"f\.csv:2: when: '2001-2004' is not a date; expected %d.%m.%Y"):
         kw.load(path, date_format="%d.%m.%Y")

@@ -72,7 +72,7 @@ def test_rows_may_have_one_time_or_none_and_dates_of_python():
 def test_headers_are_recognised_in_frames_too_and_unused_ones_named():
     data = kw.load([{"head": "a", "rel": "b", "tail": "c", "From": 2001, "note": "x"}], fractions=(0, 0))
     assert data.named(data.train).rows() == [("a", "b", "c", "2001", None)]
-    assert data.notes == ["the table: 1 column is not used: note"]
+    assert data.notes == ["the table in memory: 1 unused column: note"]
 
 
 @pytest.mark.parametrize("name", ["facts.parquet", "facts.csv.gz", "facts.jsonl"])
@@ -107,11 +107,11 @@ def test_standard_input_is_a_source():
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        (3, "cannot read a int as a table; expected a path, an open file, a frame"),
+        (3, "cannot read a int as a table; expected a path, a file object, a polars"),
         ([], "the list of rows is empty"),
-        ([("a", "b")], r"a row is \('a', 'b'\); expected a dictionary, or subject, predicate, object or"),
-        (["abc"], "a row is 'abc'; expected a dictionary"),
-        ([("a", "b", "c", 1), ("a", "b", "c", 1, 2)], "some rows have one time and others two"),
+        ([("a", "b")], r"the row \('a', 'b'\); expected a dictionary, or a tuple of subject, predicate, object or"),
+        (["abc"], "cannot read the row 'abc'; expected a dictionary"),
+        ([("a", "b", "c", 1), ("a", "b", "c", 1, 2)], "some rows have one time and others have two"),
     ],
 )
 def test_what_is_no_table_is_said(source, message):

@@ -52,12 +52,12 @@ def test_from_and_to_are_ends_of_an_edge_where_they_hold_no_dates(tmp_path):
 
 def test_columns_that_are_not_used_are_named_and_so_is_a_table_without_times(tmp_path):
     path = write(tmp_path / "f.csv", "s,p,o,Time,begin,why\na,b,c,1998,1999,x\n")
-    assert load(path).notes == [f"{path}: 2 columns are not used: Time, why"]
+    assert load(path).notes == [f"{path}: 2 unused columns: Time, why"]
     assert rows_of(load(path)) == [("a", "b", "c", "1999", None)]
     path = write(tmp_path / "g.csv", "s,p,o,on\na,b,c,1999\n")
     assert load(path).notes == [
-        f"{path}: 1 column is not used: on",
-        "no fact has a time: name the column that holds it with --columns time=A or begin=A,end=B",
+        f"{path}: 1 unused column: on",
+        "no fact has a time; if a column holds it, name it: --columns time=A, or begin=A,end=B",
     ]
 
 
@@ -73,7 +73,7 @@ def test_valid_has_other_names_and_files_that_are_not_read_are_named(tmp_path, n
         write(tmp_path / f"{split}.csv", f"s,p,o,time\n{split},b,c,1999\n")
     data = kw.load(tmp_path)
     assert (len(data.train), len(data.valid)) == (1, 1)
-    assert data.notes == ["not read, because only train, valid (or dev) and test are: notes.csv"]
+    assert data.notes == ["ignored files that are not train, valid (or dev) or test: notes.csv"]
 
 
 def test_objects_inside_json_are_columns_with_dots_and_never_names(tmp_path):
@@ -83,7 +83,7 @@ def test_objects_inside_json_are_columns_with_dots_and_never_names(tmp_path):
         load(path)
     assert rows_of(load(path, columns={"subject": "subject.name"})) == [("e0", "likes", "b", "1999", "1999")]
     path = write(tmp_path / "g.jsonl", lines + '{"subject": "e1", "p": "likes", "o": ["b"], "time": 1999}\n')
-    with pytest.raises(BadFacts, match=r"g\.jsonl:1: subject: found nothing(?s:.*)g\.jsonl:2: o: found nothing"):
+    with pytest.raises(BadFacts, match=r"g\.jsonl:1: subject: empty(?s:.*)g\.jsonl:2: o: empty"):
         load(path)
 
 
@@ -208,9 +208,9 @@ def test_a_table_of_pairs_takes_one_predicate(tmp_path):
     ("content", "options", "error", "message"),
     [
         ("s,p,o\na,b,c\n", {"separator": "ab"}, BadRequest, "--separator is 'ab'; expected one character"),
-        ("s,p,o\na,b,c\n", {"encoding": "utf-99"}, BadRequest, "no encoding 'utf-99'"),
-        (b"s,p,o\na,b,\xff\n", {"encoding": "ascii"}, BadInput, "is not text in ASCII: .*name another with --encoding"),
-        (b"s,p,o\na,b,\xff\n", {}, BadFacts, "found bytes in .*, expected UTF-8 text, or --encoding cp1252"),
+        ("s,p,o\na,b,c\n", {"encoding": "utf-99"}, BadRequest, "unknown encoding 'utf-99'"),
+        (b"s,p,o\na,b,\xff\n", {"encoding": "ascii"}, BadInput, "is not ASCII text: .*name its encoding"),
+        (b"s,p,o\na,b,\xff\n", {}, BadFacts, "is not UTF-8 text; expected UTF-8, or .* --encoding cp1252"),
     ],
 )
 def test_what_cannot_be_read_says_what_to_type(tmp_path, content, options, error, message):
@@ -222,7 +222,7 @@ def test_a_zip_file_of_two_tables_is_named_with_both(tmp_path):
     with zipfile.ZipFile(tmp_path / "f.zip", "w") as file:
         file.writestr("a.csv", CELLS)
         file.writestr("b.csv", CELLS)
-    with pytest.raises(BadInput, match=r"holds 2 files \(a\.csv, b\.csv\); expected one"):
+    with pytest.raises(BadInput, match=r"contains 2 files \(a\.csv, b\.csv\); expected one"):
         load(tmp_path / "f.zip")
 
 
@@ -231,7 +231,7 @@ def test_hours_are_kept_on_demand_and_their_loss_is_said(tmp_path):
     path = write(tmp_path / "f.csv", f"s,p,o,time\n{rows}")
     data = load(path)
     assert data.timeline.labels() == ["2014-03-05"] and data.counts == {"duplicates_left_out": 4}
-    assert data.notes == [f"{path}: 5 dates have a time of day, which is left out; --granularity hour keeps it"]
+    assert data.notes == [f"{path}: dropped the time of day of 5 dates; --granularity hour keeps it"]
     hours = load(path, granularity="hour")
     assert hours.timeline.labels() == [f"2014-03-05T{hour:02}" for hour in range(5)]
     assert len(hours.train) == 5 and hours.notes == []

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
+from knowwhen.facts.index import spans
 from knowwhen.facts.index.spans import FAR, SpanIndex
 from knowwhen.facts.table import OPEN
 
@@ -91,6 +92,25 @@ def test_spans_that_hold_at_some_time_are_counted(case, length):
     expected = case.rows_of(lambda span, key, t: span[0] == key and span[1] <= t + length and t <= span[2])
     counts = case.index.count_holding(case.key, case.t, case.t + length)
     assert_array_equal(counts, [len(rows) for rows in expected])
+
+
+@given(cases(), st.integers(0, 6), st.booleans())
+def test_spans_that_hold_near_timestamps_are_counted_by_table_or_search(case, reach, small):
+    at = [*(range(T) if case.positions is None else case.positions.tolist()), None]
+    if case.positions is None:  # as many timestamps as occur
+        at = [*range(len(case.index.positions)), None]
+    asked = [(key, t) for key in {key for key, _ in case.asked} | {(BEYOND + 1, 0)} for t in range(len(at))]
+    expected = [
+        sum(
+            own == key and (begin == -FAR if at[t] is None else begin - reach <= at[t] <= end + reach)
+            for own, begin, end, _ in case.spans
+        )
+        for key, t in asked
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spans, "LARGE_TABLE", 1 << 24 if small else 0)
+        found = case.index.near(tuple(np.array([key for key, _ in asked]).T), np.array([t for _, t in asked]), reach)
+    assert_array_equal(found, expected)
 
 
 def test_an_axis_without_times_has_only_static_spans():

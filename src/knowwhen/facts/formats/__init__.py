@@ -17,6 +17,7 @@ from knowwhen.facts.formats.memory import frame_from
 from knowwhen.facts.formats.named import NamedDataset, ReadOptions
 from knowwhen.facts.formats.problems import Problems
 from knowwhen.facts.formats.rdf import SYNTAXES, Rdf, read_rdf
+from knowwhen.facts.formats.rows import ENDINGS
 from knowwhen.facts.formats.tables import Tables, frame_of, table_of
 
 
@@ -37,7 +38,7 @@ def read_anything(source: Any, format: str | None, options: ReadOptions, problem
     if source == "-" if isinstance(source, str) else hasattr(source, "read"):
         content = read_stream(None if isinstance(source, str) else source)
         return (read_rdf if content.kind in SYNTAXES else table_of)(content, options, problems)
-    return frame_of(frame_from(source), "the table", options, problems)
+    return frame_of(frame_from(source), "the table in memory", options, problems)
 
 
 FORMATS: dict[str, Format] = {
@@ -48,11 +49,11 @@ FORMATS: dict[str, Format] = {
 def read_source(path: Path, format: str | None, options: ReadOptions, problems: Problems) -> NamedDataset:
     """The named facts of a folder or file, in the format named or the first that knows it."""
     if format is not None and format not in FORMATS:
-        raise BadRequest(f"no format {format!r}; there are {', '.join(FORMATS)}{did_you_mean(format, FORMATS)}")
+        raise BadRequest(f"unknown format {format!r}; expected {', '.join(FORMATS)}{did_you_mean(format, FORMATS)}")
     chosen = FORMATS[format] if format else next((f for f in FORMATS.values() if f.matches(path)), None)
     if chosen is None:
-        known = "; ".join(f"{f.name}: {f.about}" for f in FORMATS.values())
-        raise BadInput(f"no facts found in {path}; the formats are: {known}")
+        expected = f"a file ending in {', '.join(ENDINGS)}" if path.is_file() else "train.csv or train.txt in it"
+        raise BadInput(f"cannot tell the format of {path}; expected {expected}, or --format {'|'.join(FORMATS)}")
     if chosen.is_folder and not path.is_dir():
-        raise BadInput(f"{path} is a file, and the format {chosen.name} is that of a folder; expected a folder")
+        raise BadInput(f"{path} is a file; the format {chosen.name} needs a folder")
     return chosen.read(path, options, problems)

@@ -45,7 +45,7 @@ class Benchmark(ABC):
     def read(self, path: Path, options: ReadOptions, problems: Problems) -> NamedDataset:
         files = {split: path / f"{split}.txt" for split in SPLITS}
         if not files["train"].is_file():
-            raise BadInput(f"no train.txt in {path}")
+            raise BadInput(f"no train.txt in {path}; expected train.txt, valid.txt and test.txt")
         counts: dict[str, int] = {}
         splits: dict[str, NamedFacts] = {}
         for split, file in files.items():

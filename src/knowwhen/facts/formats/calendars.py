@@ -1,6 +1,6 @@
-"""Dates as tables have them: the format of a column is told from all of its texts, and each becomes an ISO date.
+"""Dates as people write them: all dates of a column together show its format, and each becomes an ISO date.
 
-What can be read in two ways is not guessed: 03/04/2020 asks for `date_format`, unless another date of the file tells.
+Ambiguous dates are not guessed: 03/04/2020 needs `date_format`, unless another date of the file settles it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from knowwhen.errors import BadInput, BadRequest
+from knowwhen.facts.dates import MISFIT
 
 Ends = tuple[str | None, str | None]  # ISO texts that begin and end a span, None where they are open
 
@@ -48,7 +49,7 @@ class Calendar:
 
     @classmethod
     def of(cls, texts: Iterable[str], given: str | None, columns: str, name: str) -> Calendar:
-        """The calendar of all the different date texts of a file; an error where they can be read in two ways."""
+        """The calendar that fits all dates of a file; an error if they are ambiguous."""
         if given is not None and given not in NAMED and "%" not in given:
             raise BadRequest(f"--date-format is {given!r}; expected {', '.join(NAMED)}, or a pattern such as %d.%m.%Y")
         if given is not None:
@@ -62,7 +63,7 @@ class Calendar:
         sides = (text,) if self.given and "%" in self.given else _sides(text)
         dates = [self._date(side) for side in sides]
         if len(sides) > 1:
-            self.found["first to last in one column"] += 1
+            self.found["begin and end in one column"] += 1
         return dates[0], dates[-1]
 
     def _date(self, text: str) -> str | None:
@@ -70,7 +71,7 @@ class Calendar:
             return None
         date = self._iso(text)
         if ENDLESS.fullmatch(date) and self.given != "iso":
-            self.found["9999-12-31 and the like, read as open"] += 1
+            self.found["9999-12-31 and similar, read as open"] += 1
             return None
         return date
 
@@ -101,7 +102,7 @@ class Calendar:
             return "mm/yyyy", f"{match['y']}-{match['m']:0>2}"
         if (self.is_serial or self.given == "excel") and re.fullmatch(r"\d{1,5}(?:\.\d+)?", text):
             moment = datetime(1899, 12, 30, tzinfo=UTC) + timedelta(minutes=round(float(text) * 1440))
-            return "Excel's day numbers", _of_moment(moment, clock="." in text)
+            return "Excel day numbers", _of_moment(moment, clock="." in text)
         if (self.given in (None, "unix-ms")) and _MILLISECONDS.fullmatch(text):
             return "Unix milliseconds", _of_seconds(int(text) / 1000)
         if (self.given == "unix" and re.fullmatch(r"\d{1,11}(?:\.\d+)?", text)) or _SECONDS.fullmatch(text):
@@ -112,7 +113,7 @@ class Calendar:
         try:
             moment = datetime.strptime(text, pattern)
         except ValueError:
-            return f"{text} (--date-format {pattern})"  # no date, and named as one that does not fit
+            return f"{text}{MISFIT}{pattern}"  # not a date, so it is reported as a bad row
         self.found[pattern] += 1
         if not re.search(r"%[dejx]", pattern):
             return f"{moment:%Y-%m}" if re.search("%[mbB]", pattern) else f"{moment.year:04}"
@@ -145,8 +146,8 @@ def _day_first(texts: list[str], columns: str, name: str) -> bool | None:
     tells_month = next((match[0] for match in dates if int(match["b"]) > 12), None)
     if tells_day and tells_month:
         raise BadInput(
-            f"{name}: the dates in {columns} begin with the day ({tells_day}) and with the month ({tells_month}); "
-            "write them in one way, or read those that fit one with --date-format dmy or mdy and --skip-bad"
+            f"{name}: {columns} mixes dates with the day first ({tells_day}) and the month first ({tells_month}); "
+            "use one format, or choose one with --date-format dmy or mdy and skip the others with --skip-bad"
         )
     if tells_day or tells_month:
         return tells_day is not None
@@ -154,8 +155,8 @@ def _day_first(texts: list[str], columns: str, name: str) -> bool | None:
         return True  # nobody writes months first with dots
     first = dates[0]
     raise BadInput(
-        f"{name}: {first[0]!r} in {columns} may be {int(first['a'])} {_month_name(first['b'])} or "
-        f"{int(first['b'])} {_month_name(first['a'])}; say which with --date-format dmy or mdy"
+        f"{name}: {first[0]!r} in {columns} is ambiguous: {int(first['a'])} {_month_name(first['b'])} "
+        f"(--date-format dmy) or {int(first['b'])} {_month_name(first['a'])} (--date-format mdy)?"
     )
 
 
@@ -165,8 +166,8 @@ def _is_serial(texts: list[str], columns: str, name: str) -> bool:
     year = next((text for text in texts if _YEAR.fullmatch(text)), None)
     if serial is not None and year is not None:
         raise BadInput(
-            f"{name}: {serial!r} in {columns} may be a year or a day number of Excel, and {year!r} looks like a year; "
-            "say which with --date-format iso or excel"
+            f"{name}: {serial!r} in {columns} is ambiguous next to {year!r}: a year (--date-format iso) or an Excel "
+            "day number (--date-format excel)?"
         )
     return serial is not None
 

@@ -82,12 +82,12 @@ def read_stream(file: IO[Any] | None = None) -> Content:
     """The content of standard input or an open file; what is inside is told by its first bytes, or by its name."""
     file = sys.stdin.buffer if file is None else file
     given = getattr(file, "name", None)
-    name = "standard input" if file is sys.stdin.buffer else given if isinstance(given, str) else "the open file"
+    name = "standard input" if file is sys.stdin.buffer else given if isinstance(given, str) else "the file object"
     with reading_bytes(name):
         read = file.read()
         data = read.encode(errors="surrogateescape") if isinstance(read, str) else read
         if not isinstance(data, bytes):
-            raise BadRequest(f"{name} gives {type(data).__name__} when it is read; expected bytes or text")
+            raise BadRequest(f"reading {name} gives {type(data).__name__}; expected bytes or text")
         inside = name if isinstance(given, str) else ""
         packing = next((suffix for start, suffix in BEGINNINGS.items() if data.startswith(start)), "")
         if packing == ZIP and not _is_workbook(data):
@@ -117,7 +117,7 @@ def reading_bytes(name: object) -> Iterator[None]:
     try:
         yield
     except DAMAGED as error:
-        reason = getattr(error, "strerror", None) or error or "there is not enough memory"
+        reason = getattr(error, "strerror", None) or error or "not enough memory"
         raise BadInput(f"cannot read {name}: {reason}") from error
 
 
@@ -131,9 +131,9 @@ def as_utf8(data: bytes, encoding: str | None, name: str) -> tuple[bytes, str]:
     try:
         return data.decode(encoding).removeprefix("\ufeff").encode(errors="surrogatepass"), encoding.upper()
     except LookupError:
-        raise BadRequest(f"no encoding {encoding!r}; expected one such as utf-8, latin-1, cp1252 or utf-16") from None
+        raise BadRequest(f"unknown encoding {encoding!r}; expected a name such as utf-8, cp1252 or utf-16") from None
     except (UnicodeError, ValueError) as error:
-        raise BadInput(f"{name} is not text in {encoding.upper()}: {error}; name another with --encoding") from error
+        raise BadInput(f"{name} is not {encoding.upper()} text: {error}; name its encoding with --encoding") from error
 
 
 def _unmarked(data: bytes) -> str:
@@ -173,7 +173,7 @@ def _only_member(file: Any, name: object, *, read: bool = True) -> tuple[str, by
         ]
         if len(members) != 1:
             names = ", ".join(one.filename for one in members[:8]) or "nothing"
-            raise BadInput(f"{name} holds {len(members)} files ({names}); expected one: unpack it and name the folder")
+            raise BadInput(f"{name} contains {len(members)} files ({names}); expected one; unpack it first")
         if not read:
             return members[0].filename, b""
         with packed.open(members[0]) as inside:
@@ -204,5 +204,5 @@ def _whole(file: IO[bytes], name: object) -> bytes:
 
 def _not_empty(data: bytes, name: object) -> bytes:
     if not data or data.isspace():  # not data.strip(), without a copy
-        raise BadInput(f"{name} is empty, expected a fact on each line")
+        raise BadInput(f"{name} is empty; expected one fact per line")
     return data

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from knowwhen.errors import BadInput
-from knowwhen.facts.formats.problems import Problem, Problems
+from knowwhen.facts.formats.problems import WHOLE_LINE, Problem, Problems
 from knowwhen.facts.frames import FOREIGN
 
 BLOCK = 1 << 18  # bytes
@@ -84,7 +84,7 @@ def split_header(data: bytes, name: str, separator: str) -> tuple[list[str], byt
         line = header.decode().rstrip("\r")
     except UnicodeDecodeError as error:
         raise BadInput(
-            f"{name}:1: the header is not UTF-8 text; name what it is written in, such as --encoding cp1252"
+            f"{name}:1: the header is not UTF-8 text; name the encoding, such as --encoding cp1252"
         ) from error
     return next(_named(_csv_rows([line], separator, quote_of(separator)), name, 0), []), rest
 
@@ -144,11 +144,12 @@ def _read_irregular(
         text = separator.join(row)
         if any("\udc80" <= character <= "\udcff" for character in text):
             shown = text.encode(errors="surrogateescape").decode(errors="backslashreplace")
-            expected = "UTF-8 text, or --encoding cp1252 (or another) for the whole file"
-            problems.add(Problem(name, here, "line", f"bytes in {shown!r}", expected, (shown,)))
+            wrong = "{} is not UTF-8 text", "UTF-8, or the encoding of the file, such as --encoding cp1252"
+            problems.add(Problem(name, here, WHOLE_LINE, repr(shown), *wrong, (shown,)))
         elif len(row) not in widths:
             expected = f"{' or '.join(str(w) for w in sorted(widths))} ({', '.join(columns)})"
-            problems.add(Problem(name, here, "line", f"{len(row)} columns in {text!r}", expected, tuple(row)))
+            wrong = f"{len(row)} columns in {{}}", expected
+            problems.add(Problem(name, here, WHOLE_LINE, repr(text), *wrong, tuple(row)))
         else:
             fields.append(row + [None] * (len(columns) - len(row)))
             lines.append(here)
@@ -161,7 +162,7 @@ def _named(reader: Any, name: str, first_line: int) -> Iterator[list[str]]:
     try:
         yield from reader
     except csv.Error as error:
-        raise BadInput(f"{name}:{first_line + reader.line_num}: cannot read on: {error}") from error
+        raise BadInput(f"{name}:{first_line + reader.line_num}: cannot read further: {error}") from error
 
 
 def count(data: bytes, character: str) -> int:

@@ -57,11 +57,11 @@ def write_sheet(path: Path, values: Mapping[str, str | int | float]) -> None:
 
 def _check_sums(folder: Path) -> None:
     """An error where a file is not as it was written, or a table is there that was not."""
-    remedy = f"restore it from a copy, or delete {SUMS} if you changed the folder yourself"
+    remedy = f"restore it from a backup, or delete {SUMS} if you changed the folder yourself"
     names = verify(folder, remedy)
     new = [path.name for path in table_files(folder) if names is not None and path.name not in names]
     if new:
-        raise BadInput(f"{folder / new[0]} is new: {SUMS} does not list it; {remedy}")
+        raise BadInput(f"{folder / new[0]} is not listed in {SUMS}; {remedy}")
 
 
 def _read_sheet(path: Path) -> dict[str, str]:
@@ -71,7 +71,7 @@ def _read_sheet(path: Path) -> dict[str, str]:
     except (OSError, ValueError, RecursionError) as error:
         raise BadInput(f"cannot read {path}: {error}") from error
     if not isinstance(sheet.get("name"), str) or sheet.get("granularity") not in list(Granularity):
-        raise BadInput(f"{path} needs a name and a granularity of {', '.join(Granularity)}")
+        raise BadInput(f"{path} needs a name and a granularity ({', '.join(Granularity)})")
     return sheet
 
 
@@ -80,7 +80,7 @@ def _read_labels(path: Path) -> pl.DataFrame | None:
         return None
     table = read_parquet(path)
     if not {"key", "label"} <= set(table.columns) or any(not _is_text(table[name]) for name in ("key", "label")):
-        raise BadInput(f"cannot read {path}: expected columns key and label of text")
+        raise BadInput(f"cannot read {path}: expected the text columns key and label")
     return table.select(pl.col("key", "label").cast(pl.String))
 
 

@@ -132,15 +132,15 @@ def _not_found(missing: Sequence[str], found: Sequence[str], name: str, is_time:
     guess |= {"time": times[0]} if len(times) == 1 else dict(zip(("begin", "end"), times, strict=False))
     if missing == ["predicate"] and len(others) == 2:
         return (
-            f"cannot find the column for predicate in {name}, which has {', '.join(found)}; if all rows say the same, "
-            'name it with --predicate "works at"'
+            f"cannot find the column for predicate in {name}, which has {', '.join(found)}; if all rows have the same "
+            'predicate, name it: --predicate "works at"'
         )
     pairs = ",".join(f"{ours}={theirs}" for ours, theirs in guess.items()) or "subject=A,predicate=B,object=C,time=D"
     *most, last = missing
     names = f"{', '.join(most)} and {last}" if most else last
     return (
         f"cannot find the column{'s' if most else ''} for {names} in {name}, which has {', '.join(found)}; "
-        f"name them, such as --columns {pairs} (numbers when there is no header)"
+        f"name the columns: --columns {pairs} (by number if there is no header)"
     )
 
 

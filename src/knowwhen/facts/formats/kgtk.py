@@ -42,13 +42,13 @@ class Kgtk:
             columns = {name.split(";")[0]: name for name in rows.columns}
             missing = [name for name in COLUMNS if name not in columns]
             if missing:
-                raise BadInput(f"no column {missing[0]!r} in {file}; expected {', '.join(COLUMNS)} of KGTK")
+                raise BadInput(f"no column {missing[0]!r} in {file}; KGTK edges need {', '.join(COLUMNS)}")
             id = rows[columns["id"]] if "id" in columns else pl.Series([None] * len(rows), dtype=pl.String)
             tables.append(
                 rows.select(*(pl.col(columns[name]).alias(name) for name in COLUMNS), "line").with_columns(id=id)
             )
         if not tables:
-            raise BadInput(f"no edges.tsv in {path}; expected it, and qualifiers.tsv, or the name of a file")
+            raise BadInput(f"no edges.tsv in {path}; expected a folder with edges.tsv and qualifiers.tsv, or one file")
         edges = pl.concat(tables)
         name = str(path)
         rows, labels, literals = _facts(edges, name)

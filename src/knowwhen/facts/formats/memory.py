@@ -34,8 +34,8 @@ def frame_from(source: Any, columns: Mapping[int, Sequence[str]] = BY_PLACE) -> 
         reason = (str(error).splitlines() or [""])[0]
         raise BadRequest(f"cannot read this {type(source).__name__} as a table: {reason}") from error
     raise BadRequest(
-        f"cannot read a {type(source).__name__} as a table; expected a path, an open file, a frame of polars, pandas "
-        "or pyarrow, or a list of tuples or dictionaries"
+        f"cannot read a {type(source).__name__} as a table; expected a path, a file object, a polars, pandas or "
+        "pyarrow table, or a list of tuples or dictionaries"
     )
 
 
@@ -55,7 +55,7 @@ def _cell(value: Any) -> Any:
 
 def _from_rows(rows: list[Any], columns: Mapping[int, Sequence[str]]) -> pl.DataFrame:
     if not rows:
-        raise BadRequest("the list of rows is empty")
+        raise BadRequest("the list of rows is empty; expected at least one")
     if all(isinstance(row, Mapping) for row in rows):
         keys = dict.fromkeys(str(name) for row in rows for name in row)
         return pl.DataFrame({name: [_text(row.get(name)) for row in rows] for name in keys}, schema=_texts(keys))
@@ -63,11 +63,11 @@ def _from_rows(rows: list[Any], columns: Mapping[int, Sequence[str]]) -> pl.Data
     bad = next((row for row, width in zip(rows, widths, strict=True) if width not in columns), None)
     if bad is not None:
         expected = " or ".join(", ".join(names) for names in columns.values())
-        raise BadRequest(f"a row is {bad!r}; expected a dictionary, or {expected}")
+        raise BadRequest(f"cannot read the row {bad!r}; expected a dictionary, or a tuple of {expected}")
     names = columns[max(widths)]
     cells = [[_text(value) for value in row] + [None] * (len(names) - len(row)) for row in rows]
     if {4, 5} <= set(widths):
-        raise BadRequest("some rows have one time and others two; give all of them begin and end")
+        raise BadRequest("some rows have one time and others have two; give each row a begin and an end")
     return pl.DataFrame(cells, schema=_texts(names), orient="row")
 
 

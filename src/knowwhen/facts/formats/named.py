@@ -10,18 +10,20 @@ import numpy as np
 import polars as pl
 
 from knowwhen.errors import BadDate
-from knowwhen.facts.dates import MINUTES, Granularity, Period, has_clock, parse_period
+from knowwhen.facts.dates import MINUTES, MISFIT, Granularity, Period, has_clock, parse_period
 from knowwhen.facts.formats.headers import NAMES
 from knowwhen.facts.formats.problems import Problem, Problems
 
 TIMES = ("begin", "end")
 RECORDED = "recorded"  # where a source says when its facts were written down
 SPLITS = ("train", "valid", "test")
+NOT_A_DATE = "{} is not a date"
+BACKWARDS = "{} ends before it begins"
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How a source is to be read, where it leaves a choice."""
+    """How to read a source."""
 
     columns: dict[str, str] = field(default_factory=dict)  # ours -> the file's, for tables
     granularity: Granularity | None = None  # None: the format's own, or the one most dates have
@@ -81,14 +83,13 @@ def check_names_and_times(
 ) -> NamedFacts:
     """Facts of the rows that are facts; the others go to the problems.
 
-    `rows` has the columns subject, predicate, object, begin, end as text and line, the line in the file; where there is
-    no end, begin is the time of an event. `theirs` are the names that the file has for our columns, `clock` reads times
-    of day.
+    `rows` has the columns subject, predicate, object, begin and end as text, and `line`, the line in the file. Without
+    `end`, begin is the time of an event. `theirs` maps our columns to those of the file; `clock` keeps times of day.
     """
     called = {name: (theirs or {}).get(name, name) for name in (*NAMES, *TIMES, RECORDED)}
     for name in _names_to_check(rows):
         blank = pl.col(name).is_null() | (pl.col(name).str.strip_chars() == "")
-        rows = _report(rows, blank, file, name, called, "a name", problems)
+        rows = _report(rows, blank, file, name, called, ("empty", "a name"), problems)
     if RECORDED in rows.columns:
         rows = _with_days(rows, file, called, problems)
     times = [name for name in TIMES if name in rows.columns]
@@ -98,8 +99,9 @@ def check_names_and_times(
             try:
                 periods[text] = parse_period(text, clock=clock)
             except BadDate as error:
-                expected = str(error).rpartition("; ")[2].removeprefix("expected ")
-                rows = _report(rows, pl.col(name) == text, file, name, called, expected, problems)
+                pattern = text.partition(MISFIT)[2]
+                expected = pattern or str(error).rpartition("; ")[2].removeprefix("expected ")
+                rows = _report(rows, pl.col(name) == text, file, name, called, (NOT_A_DATE, expected), problems)
     texts = pl.Series(list(periods), dtype=pl.String)
     first = pl.Series([p.first * MINUTES + p.start if p else None for p in periods.values()], dtype=pl.Int64)
     last = pl.Series([p.last * MINUTES + p.stop if p else None for p in periods.values()], dtype=pl.Int64)
@@ -115,7 +117,7 @@ def check_names_and_times(
     rows = rows.with_columns(first=first.gather(codes["begin"]), last=last.gather(codes[times[-1]]))
     backwards = pl.col("first") > pl.col("last")
     if rows.select(backwards.any()).item():
-        rows = _report(rows, backwards, file, "end", called, "an end not before the begin", problems)
+        rows = _report(rows, backwards, file, "end", called, (BACKWARDS, "the begin before the end"), problems)
     # rows.select(*NAMES, begin="first", end="last"), which would first copy all columns into chunks of one size
     columns = {**{name: name for name in NAMES}, "begin": "first", "end": "last"}
     columns |= {RECORDED: RECORDED} if RECORDED in rows.columns else {}
@@ -131,8 +133,8 @@ def _with_days(rows: pl.DataFrame, file: str, called: Mapping[str, str], problem
             period = parse_period(text)
             days[text] = period.last if period else None
         except BadDate:
-            expected = "the date of recording as YYYY-MM-DD"
-            rows = _report(rows, pl.col(RECORDED) == text, file, RECORDED, called, expected, problems)
+            wrong = NOT_A_DATE, "the day it was recorded as YYYY-MM-DD"
+            rows = _report(rows, pl.col(RECORDED) == text, file, RECORDED, called, wrong, problems)
     texts = pl.Series(list(days), dtype=pl.String)
     found = rows[RECORDED].replace_strict(texts, pl.Series(list(days.values()), dtype=pl.Int64), default=None)
     return rows.with_columns(found.cast(pl.Int64).alias(RECORDED))
@@ -153,15 +155,16 @@ def _report(
     file: str,
     column: str,
     called: Mapping[str, str],
-    expected: str,
+    wrong: tuple[str, str],
     problems: Problems,
 ) -> pl.DataFrame:
-    """The rows that are not bad; the bad ones become problems."""
+    """The rows that are not bad; the bad ones become problems, with what is `wrong` and what was expected."""
     bad = bad.fill_null(value=False)
     for row in rows.filter(bad).iter_rows(named=True):
-        found = "nothing" if row[column] is None or not row[column].strip() else repr(row[column])
-        if column == "end" and row["begin"] is not None and "begin" in expected:
-            found += f" after begin {row['begin']!r}"
+        text = (row[column] or "").partition(MISFIT)[0]
+        found = repr(text) if text.strip() else ""
+        if wrong[0] == BACKWARDS:
+            found = f"{row['begin']!r} to {found}"
         texts = tuple("" if row[c] is None else str(row[c]) for c in (*NAMES, *TIMES) if c in row)
-        problems.add(Problem(file, row["line"], called[column], found, expected, texts))
+        problems.add(Problem(file, row["line"], called[column], found, *wrong, texts))
     return rows.filter(~bad)

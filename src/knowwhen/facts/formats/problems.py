@@ -14,25 +14,36 @@ from knowwhen.text import visible
 LIMIT = 20
 
 
+WHOLE_LINE = "line"  # stands for the column where a whole line is bad
+
+
 @dataclass(frozen=True)
 class Problem:
+    """A row that is not a fact: where it is, what is wrong with it, and what was expected."""
+
     file: str
     line: int
     column: str
-    found: str
+    found: str  # '' for an empty cell
+    wrong: str  # a sentence in which {} stands for what was found: {} is not a date
     expected: str
     row: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.column}: found {self.found}, expected {self.expected}"
+        return f"{self.file}:{self.line}: {self.message}"
+
+    @property
+    def message(self) -> str:
+        return self._sentence(self.found)
 
     @property
     def cause(self) -> str:
-        """What is wrong, without what is different in each row."""
-        found = "nothing" if self.found == "nothing" else "another text" if self.column != "line" else "a bad line"
-        if self.column == "line" and " columns in " in self.found:
-            found = self.found.partition(" in ")[0]
-        return f"{self.column}: found {found}, expected {self.expected}"
+        """The message without what differs from row to row."""
+        return self._sentence("…")
+
+    def _sentence(self, found: str) -> str:
+        where = "" if self.column == WHOLE_LINE else f"{self.column}: "
+        return f"{where}{self.wrong.format(found)}; expected {self.expected}"
 
     def to_dict(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("file", "line", "column", "found", "expected")}
@@ -40,7 +51,7 @@ class Problem:
 
 @dataclass
 class Problems:
-    """Collects problems; by default reading stops at the twentieth, with `skip` it goes on without those rows."""
+    """Collects bad rows. Reading stops after 20 of them, or with `skip` leaves them out and continues."""
 
     skip: bool = False
     found: list[Problem] = field(default_factory=list)
@@ -49,13 +60,13 @@ class Problems:
     def add(self, problem: Problem) -> None:
         self.found.append(problem)
         if not self.skip and len(self.found) >= LIMIT:
-            raise BadFacts(f"stopped at {LIMIT} bad rows (--skip-bad reads on without them)", self.found)
+            raise BadFacts(f"stopped after {LIMIT} bad rows; read the others with --skip-bad", self.found)
 
     def finish(self) -> None:
         """Raises what was collected, unless bad rows are to be skipped."""
         if self.found and not self.skip:
             rows = "1 bad row" if len(self.found) == 1 else f"{len(self.found)} bad rows"
-            raise BadFacts(f"{rows} (--skip-bad reads on without them)", self.found)
+            raise BadFacts(f"{rows}; read the others with --skip-bad", self.found)
 
     def write(self, path: Path) -> None:
         """The rejects file: each bad row with its place and reason, tab-separated."""

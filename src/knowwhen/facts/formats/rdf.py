@@ -241,7 +241,7 @@ def _quads(path: Path) -> Iterator[Any]:
 
 def _syntax(kind: str) -> Any:
     if kind not in SYNTAXES:
-        raise BadInput(f"no syntax of RDF has files that end in {kind!r}; expected {', '.join(SYNTAXES)}")
+        raise BadInput(f"{kind!r} is not an RDF file extension; expected {', '.join(SYNTAXES)}")
     return getattr(_oxigraph().RdfFormat, SYNTAXES[kind])
 
 

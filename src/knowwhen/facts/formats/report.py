@@ -22,7 +22,7 @@ class BadRow(Protocol):
     def column(self) -> str: ...
 
     @property
-    def found(self) -> str: ...
+    def message(self) -> str: ...
 
     @property
     def cause(self) -> str: ...
@@ -53,19 +53,17 @@ class FileReport:
         found = []
         if not self.has_header:
             read = ", ".join(f"{theirs} as {ours}" for ours, theirs in self.columns.items())
-            found.append(f"{self.name} has no header: column {read}")
+            found.append(f"{self.name} has no header; read column {read}")
         if self.unused:
             listed = ", ".join(self.unused[:8]) + (" …" if len(self.unused) > 8 else "")
-            found.append(f"{self.name}: {_columns(len(self.unused))} not used: {listed}")
+            found.append(f"{self.name}: {plural(len(self.unused), 'unused column')}: {listed}")
         if self.trimmed:
-            found.append(f"{self.name}: blanks around names were removed in {plural(self.trimmed, 'cell')}")
+            found.append(f"{self.name}: removed spaces around names in {plural(self.trimmed, 'cell')}")
         open_ends = [count for style, count in self.date_formats.items() if style.startswith("9999")]
         if open_ends:
-            found.append(f"{self.name}: dates such as 9999-12-31 were read as open")
+            found.append(f"{self.name}: read dates such as 9999-12-31 as open")
         if self.clocks:
-            found.append(
-                f"{self.name}: {self.clocks:,} dates have a time of day, which is left out; --granularity hour keeps it"
-            )
+            found.append(f"{self.name}: dropped the time of day of {self.clocks:,} dates; --granularity hour keeps it")
         return found
 
 
@@ -98,13 +96,13 @@ class Report:
         found = [note for file in self.files for note in file.notes()]
         if self.bad_rows:
             share = self.bad_rows / max(self.rows, self.bad_rows)
-            most = "most rows were" if share > MOST else "bad rows were"
-            where = f", and written to {self.rejects}" if self.rejects else ""
-            found.append(f"{most} skipped: {self.bad_rows:,} of {self.rows:,} ({share:.0%}){where}")
+            most = "most rows are bad: " if share > MOST else ""
+            where = f"; they are in {self.rejects}" if self.rejects else ""
+            found.append(f"{most}skipped {self.bad_rows:,} of {plural(self.rows, 'row')} ({_percent(share)}){where}")
         if self.ignored:
-            found.append(f"not read, because only train, valid (or dev) and test are: {', '.join(self.ignored)}")
+            found.append(f"ignored files that are not train, valid (or dev) or test: {', '.join(self.ignored)}")
         return found
 
 
-def _columns(count: int) -> str:
-    return "1 column is" if count == 1 else f"{count} columns are"
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.01 else f"{share:.2%}"

@@ -25,7 +25,7 @@ from knowwhen.facts.formats.delimited import (
 )
 from knowwhen.facts.formats.headers import BY_PLACE, is_header, unique_names
 from knowwhen.facts.formats.named import ReadOptions
-from knowwhen.facts.formats.problems import Problem, Problems
+from knowwhen.facts.formats.problems import WHOLE_LINE, Problem, Problems
 from knowwhen.facts.formats.report import FileReport
 from knowwhen.facts.frames import FOREIGN, read_parquet, reading
 from knowwhen.facts.vocabulary import is_text
@@ -90,7 +90,7 @@ def _separated(data: bytes, wanted: str | None, usual: str) -> tuple[bytes, str,
     if wanted is not None:
         wanted = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|"}.get(wanted, wanted)
         if len(wanted) != 1 or not wanted.isascii() or wanted in '"\r\n':
-            raise BadRequest(f"--separator is {wanted!r}; expected one character, or {', '.join(SEPARATORS)!r}")
+            raise BadRequest(f"--separator is {wanted!r}; expected one character, or {', '.join(SEPARATORS)}")
         return data, wanted, first_line
     return data, sniff(data, usual), first_line
 
@@ -137,7 +137,7 @@ def _read_workbook(content: Content) -> pl.DataFrame:
         reason = (str(error).splitlines() or ["damaged"])[0]
         raise BadInput(f"cannot read {content.name} as an Excel file: {reason}") from error
     if not rows.width or not len(rows):
-        raise BadInput(f"the first sheet of {content.name} has no rows below a header")
+        raise BadInput(f"the first sheet of {content.name} has no rows below its header")
     return _numbered(rows, first=2)
 
 
@@ -178,10 +178,11 @@ def _of_records(lines: list[tuple[int, bytes]], name: str, problems: Problems) -
             records.append({**_flat(record), "line": line})
         else:
             shown = text.decode(errors="backslashreplace")
-            problems.add(Problem(name, line, "line", repr(shown[:80]), "one JSON object", (shown,)))
+            wrong = "{} is not a JSON object", "one object on each line"
+            problems.add(Problem(name, line, WHOLE_LINE, repr(shown[:80]), *wrong, (shown,)))
     if not records:
         problems.finish()
-        raise BadInput(f"{name} has no JSON object in any line")
+        raise BadInput(f"{name} has no JSON objects; expected one on each line, or a list of them")
     with reading(Path(name), "JSON"):
         columns = dict.fromkeys(key for record in records for key in record)
         schema: dict[str, Any] = {key: pl.Int64 if key == "line" else pl.String for key in columns}

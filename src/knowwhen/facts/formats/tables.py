@@ -68,7 +68,7 @@ def tables_in(folder: Path) -> dict[str, Path]:
     for file in table_files(folder):
         name = SPLIT_NAMES.get(stem(file).lower(), stem(file))
         if name in found:
-            raise BadInput(f"{found[name]} and {file.name} are both tables of {name}; remove one of them")
+            raise BadInput(f"{found[name]} and {file.name} are both {name} tables; remove one of them")
         found[name] = file
     return {name: file for name, file in found.items() if name not in LABELS}
 
@@ -179,7 +179,7 @@ def _text(column: pl.Series) -> pl.Series:
     if column.dtype.is_float() and (column.drop_nulls().drop_nans() % 1 == 0).all():
         column = column.fill_nan(None).cast(pl.Int64)
     if column.dtype.is_nested() or column.dtype == pl.Object:
-        raise BadInput(f"the column {column.name!r} is of type {column.dtype}; expected text, numbers or dates")
+        raise BadInput(f"column {column.name!r} has type {column.dtype}; expected text, numbers or dates")
     return column.cast(pl.String)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from knowwhen.facts.index.spans import FAR, Key, SpanIndex
+from knowwhen.facts.index.spans import Key, SpanIndex
 from knowwhen.facts.table import Facts, Ints
 
 REACHES = (0, 7)  # in units of the time axis
@@ -41,31 +41,30 @@ class Counts:
         `itself` is the rule; `right` (n,) are the objects of training facts that are asked for.
         """
         inverse = (p + self.predicates) % (2 * self.predicates)
-        # Without time it is before all times, where only what has no begin holds.
-        at = np.append(self._positions, -FAR)[np.minimum(t, len(self._positions))]
+        t = np.minimum(t, len(self._positions))
         about = [  # o itself and what it does, the pair and the very fact
             _Found(self._entity, (o,)),
             _Found(self._role, (o, inverse)),
             _Found(self._meeting, (s, o)),
             _Found(self._fact, (s, o, p)),
         ]
-        near = [[found.near(at, reach) for found in about] for reach in REACHES]
+        near = [[found.near(t, reach) for found in about] for reach in REACHES]
         asked = near[0][3]  # within 0: at the very time
         if itself:
             asked = np.zeros_like(s) if right is None else (o == right).astype(np.int64)
         columns = [count - asked for counts in near for count in counts]
         columns += [found.ever - asked for found in about]
         columns.append(self._fact.count((s, o, inverse)))
-        columns += self._of_subjects(s, p, at, None if not itself else 0 if right is None else 1)
+        columns += self._of_subjects(s, p, t, None if not itself else 0 if right is None else 1)
         return np.asarray(np.stack(columns, axis=-1) * (s != o)[:, None])
 
-    def _of_subjects(self, s: Ints, p: Ints, at: Ints, asked: int | None) -> list[Ints]:  # (n,), (n,)
+    def _of_subjects(self, s: Ints, p: Ints, t: Ints, asked: int | None) -> list[Ints]:  # (n,), (n,)
         """Facts of the subject, and of it under the predicate; counted once for neighbours that ask the same."""
-        starts = np.flatnonzero(np.diff(s, prepend=-1) | np.diff(p, prepend=-1) | np.diff(at, prepend=at[:1] - 1))
+        starts = np.flatnonzero(np.diff(s, prepend=-1) | np.diff(p, prepend=-1) | np.diff(t, prepend=-1))
         lengths = np.diff(starts, append=len(s))
-        s, p, at = s[starts], p[starts], at[starts]
+        s, p, t = s[starts], p[starts], t[starts]
         found = [_Found(self._entity, (s,)), _Found(self._role, (s, p))]
-        left_out = found[1].near(at, 0) if asked is None else asked
+        left_out = found[1].near(t, 0) if asked is None else asked
         return [np.repeat(one.ever - left_out, lengths) for one in found]
 
 
@@ -77,8 +76,8 @@ class _Found:
         self._index, self._some = index, np.flatnonzero(self.ever)  # often few: the rest is not looked for again
         self._key = [column[self._some] for column in key]
 
-    def near(self, at: Ints, reach: int) -> Ints:
-        """How many hold within a distance of times."""
-        found, at = np.zeros(len(at), np.int64), at[self._some]
-        found[self._some] = self._index.count_holding(self._key, at - reach, at + reach)
+    def near(self, t: Ints, reach: int) -> Ints:
+        """How many hold within a distance of timestamps."""
+        found = np.zeros(len(t), np.int64)
+        found[self._some] = self._index.near(self._key, t[self._some], reach)
         return found

@@ -25,7 +25,7 @@ class Lags:
 
     def __post_init__(self) -> None:
         if not self.edges or self.edges[0] < 1 or list(self.edges) != sorted(set(self.edges)):
-            raise BadRequest(f"lags are {list(self.edges)}; expected increasing numbers from 1, such as [1, 3, 7, 30]")
+            raise BadRequest(f"lags is {list(self.edges)}; expected increasing numbers from 1, such as [1, 3, 7, 30]")
 
     @property
     def steps(self) -> int:

@@ -12,13 +12,13 @@ from knowwhen.text import brief, plural
 
 
 class KnownFacts:
-    """Facts found by any two or three of subject, predicate and object; immutable.
+    """An index of facts by any two or three of subject, predicate and object; immutable.
 
-    What a question needs is indexed when it is first asked.
+    Each index is built when it is first used.
     """
 
     def __init__(self, facts: Facts, predicates: int, timestamps: int | None = None) -> None:
-        """`timestamps` is the number T of the time axis; without it, the last one that occurs is its end."""
+        """`timestamps` is the length T of the time axis; by default it ends at the last begin or end."""
         self.facts, self._predicates = facts, predicates
         occurring = int(max(facts.begin.max(initial=-1), facts.end.max(initial=-1))) + 1
         self._timestamps = occurring if timestamps is None else timestamps
@@ -27,15 +27,15 @@ class KnownFacts:
         return brief(self, f"of {plural(len(self.facts), 'fact')}")
 
     def objects(self, s: Ints, p: Ints, t: Ints | None = None) -> tuple[Ints, Ints]:
-        """Pairs (row of the batch, true object) at time t, or at any time where t is None; p + P asks for subjects.
+        """Pairs (row of the batch, true object) at times t, or at any time if t is None; p + P asks for subjects.
 
-        An object whose spans overlap may come twice: the pairs are for `scores[rows, objects] = -inf`.
+        Pairs may repeat if spans overlap, which does not matter for `scores[rows, objects] = -inf`.
         """
         rows, places = _found(self._by_side, (s, p), t)
         return rows, self._objects[places]
 
     def predicates(self, s: Ints, o: Ints, t: Ints | None = None) -> tuple[Ints, Ints]:
-        """Pairs (row of the batch, true predicate) at time t, or at any time where t is None; some may come twice."""
+        """Pairs (row of the batch, true predicate) at times t, or at any time if t is None; pairs may repeat."""
         rows, places = _found(self._by_pair, (s, o), t)
         return rows, self.facts.predicate[self._by_pair.order[places]]
 

@@ -153,6 +153,12 @@ class Links:
         found[self.static[places]] = self.lags.undated_fact
         return found
 
+    def step(self, one: Ints, other: Ints) -> Ints:
+        """The class of how much later one fact begins than another, which ends there where it has no begin."""
+        found = self.lags.classes(self.anchor[other] - self.anchor[one])
+        found[self.static[one] | self.static[other]] = self.lags.undated_fact
+        return found
+
     def overlap(self, one: Ints, other: Ints) -> Ints:
         """The class of the time between the spans of two facts."""
         gap = np.maximum(self.begin[one], self.begin[other]) - np.minimum(self.end[one], self.end[other])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from knowwhen.facts.index.history import Lags
 from knowwhen.facts.index.ranges import numbered, ranges
-from knowwhen.facts.index.spans import FAR, SpanIndex
+from knowwhen.facts.index.spans import FAR, LARGE_TABLE, SpanIndex
 from knowwhen.facts.table import OPEN, Bools, Facts, Ints
 
 HOLDING = 4  # classes of how many hold: 0, 1, 2, 3 and more
@@ -67,8 +68,21 @@ class Profiles:
         if not len(self.pairs):
             return np.zeros_like(p), np.zeros(len(p), np.bool_)
         wanted = p * self.entities + o
+        if self._numbers is not None:
+            found = self._numbers[wanted]
+            return found, found < len(self.pairs)
         place = np.minimum(np.searchsorted(self.pairs, wanted), len(self.pairs) - 1)
         return place, self.pairs[place] == wanted
+
+    @cached_property
+    def _numbers(self) -> Ints | None:  # (2P * E,)
+        """The place of every possible pair, if there are not too many; their number where it does not occur."""
+        possible = 2 * self.predicates * self.entities
+        if possible > LARGE_TABLE:
+            return None
+        found = np.full(possible, len(self.pairs))
+        found[self.pairs] = np.arange(len(self.pairs))
+        return found
 
     def at(self, t: Ints) -> tuple[Ints, Bools]:
         """Where timestamps lie, and which are none: T."""

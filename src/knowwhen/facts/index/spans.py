@@ -13,6 +13,7 @@ from knowwhen.facts.index.ranges import numbered, ordered, ranges
 from knowwhen.facts.table import OPEN, Ints
 
 FAR = 1 << 40  # beyond every time: an open begin lies at -FAR, an open end at FAR
+LARGE_TABLE = 1 << 24  # numbers in a table of all keys; where there would be more, keys are searched for
 Key = Sequence[Ints]  # columns of ids from 0, all of one length: (s, p)
 
 
@@ -40,6 +41,7 @@ class SpanIndex:
     ) -> None:
         if positions is None:
             positions = np.arange(int(max(begin.max(initial=OPEN), end.max(initial=OPEN))) + 1)
+        self.positions = _frozen(positions.copy())
         # A key and a time are one number, key * width + slot: 0 before all times, 1 … width - 2 in them, then behind.
         self.low = int(positions[0]) if len(positions) else 0
         self.width = int(positions[-1]) - self.low + 3 if len(positions) else 2
@@ -108,8 +110,12 @@ class SpanIndex:
 
     def count(self, key: Key) -> Ints:  # (b,)
         """How many spans keys have."""
-        start, stop = self.places(key)
-        return np.asarray(stop - start)
+        return self._counts[self._number(key)]
+
+    @cached_property
+    def _counts(self) -> Ints:  # (different keys + 1,)
+        """How many spans each different key has, and 0 for no key."""
+        return _frozen(np.append(np.diff(self.starts), 0))
 
     def count_holding(self, key: Key, first: Ints, last: Ints) -> Ints:  # (b,)
         """How many spans of keys hold at some time from first to last: those begun by then, less those over before."""
@@ -117,6 +123,56 @@ class SpanIndex:
         begun = np.searchsorted(self._begins, code + self._slot(last), side="right")
         over = np.searchsorted(self._ends, code + self._slot(first))
         return np.asarray(begun - over)  # those of the keys before are in both
+
+    def near(self, key: Key, t: Ints, reach: int) -> Ints:  # (b,)
+        """How many spans of keys hold within a reach of timestamps; T asks without time, when what has no begin holds.
+
+        Where it is not too large, a table of all keys and timestamps answers, several times as fast.
+        """
+        T = len(self.positions)
+        if len(self.starts) * (T + 1) <= LARGE_TABLE:
+            if reach not in self._near:
+                self._near[reach] = self._near_table(reach)
+            return np.asarray(self._near[reach][self._number(key) * (T + 1) + t])
+        at = np.append(self.positions, -FAR)[t]
+        return self.count_holding(key, at - reach, at + reach)
+
+    @cached_property
+    def _near(self) -> dict[int, Ints]:
+        return {}
+
+    def _near_table(self, reach: int) -> Ints:  # ((different keys + 1) * (T + 1),)
+        """`near` of all keys, the last of which is none, at all timestamps."""
+        T, keys = len(self.positions), len(self.starts) - 1
+        first = np.searchsorted(self.positions, self.begin - reach)
+        behind = np.searchsorted(self.positions, self.end + reach, side="right")
+        base = np.repeat(np.arange(keys), np.diff(self.starts)) * (T + 1)
+        size = (keys + 1) * (T + 1)
+        changes = np.bincount(base + first, minlength=size) - np.bincount(base + behind, minlength=size)
+        found = changes.reshape(keys + 1, T + 1).cumsum(axis=1, out=changes.reshape(keys + 1, T + 1))
+        found[:, T] = np.bincount(base[self.begin == -FAR] // (T + 1), minlength=keys + 1)
+        found = found.reshape(-1).astype(np.int32)  # type: ignore[assignment]  # half of the memory
+        return _frozen(found)
+
+    def _number(self, key: Key) -> Ints:  # (b,)
+        """Which of the different keys each is; their number where it is none."""
+        none = len(self.starts) - 1
+        if self._numbers is not None:
+            return self._numbers[self._packed(key)]
+        code = self._code(key)
+        number = np.searchsorted(self._codes[:-1], code)
+        return np.where(self._codes[number] == code, number, none)
+
+    @cached_property
+    def _numbers(self) -> Ints | None:
+        """The number of every possible key, if there are not too many; the last is that of no key."""
+        possible = math.prod(self._sizes)
+        if possible > LARGE_TABLE:
+            return None
+        different = self._at[self.starts[:-1]] // self.width
+        found = np.full(possible + 1, len(different))
+        found[different if self._keys is None else self._keys[different]] = np.arange(len(different))
+        return _frozen(found)
 
     @cached_property
     def starts(self) -> Ints:  # (different keys + 1,)

@@ -18,13 +18,17 @@ UNSET = -1
 class LatentOptions(RankOptions):
     rank: int = Field(8, ge=1, description="Dimensions of the space.")
     knots: int = Field(
-        8, ge=2, description="Times at which an entity has its own position; it moves in a line between them."
+        8,
+        ge=2,
+        description="Number of times at which an entity has a position of its own; it moves straight between them.",
     )
-    radius: float = Field(1.0, gt=0, description="How far away an entity with an average number of facts is seen.")
+    radius: float = Field(
+        1.0, gt=0, description="Distance up to which an entity with an average number of facts is visible."
+    )
     noise: float = Field(
-        0.01, gt=0, lt=1, description="Probability of a fact between entities that do not see each other."
+        0.01, gt=0, lt=1, description="Probability of a fact between entities that are not visible to each other."
     )
-    per_predicate: bool = Field(default=True, description="Let each predicate stretch the space in its own way.")
+    per_predicate: bool = Field(default=True, description="Scale the dimensions differently for each predicate.")
 
 
 @register

@@ -22,7 +22,7 @@ class TuckEROptions(RankOptions):
     predicate_rank: int = Field(32, ge=1, description="Size of a predicate embedding; rank is for entities.")
     input_dropout: float = Field(0.3, ge=0, lt=1, description=DROPOUT + "subjects.")
     core_dropout: float = Field(0.4, ge=0, lt=1, description=DROPOUT + "the predicate's slice of the core.")
-    output_dropout: float = Field(0.5, ge=0, lt=1, description=DROPOUT + "what objects are multiplied with.")
+    output_dropout: float = Field(0.5, ge=0, lt=1, description=DROPOUT + "the query vector.")
 
 
 class Norm(nn.BatchNorm1d):

@@ -48,7 +48,7 @@ class PathKernel(nn.Module):
         super().__init__()
         sizes = {"link": predicates, "lag": lags, "other_lag": lags, "overlap": OVERLAPS, "degree": COUNTS}
         self.first = nn.ModuleDict({name: ByClass(predicates, size) for name, size in sizes.items()})
-        sizes = {"lag": lags, "facts": COUNTS, "popularity": COUNTS}
+        sizes = {"lag": lags, "facts": COUNTS, "popularity": COUNTS, "onward": lags**2, "back": lags**2}
         self.last = nn.ModuleDict({name: ByClass(predicates, size) for name, size in sizes.items()})
 
     def initialise(self, generator: torch.Generator) -> None:
@@ -61,13 +61,16 @@ class PathKernel(nn.Module):
     def tables(self) -> dict[str, Tensor]:  # (R, classes) each
         """What is looked up together is one table, so that it is looked up once."""
         first, last = ({name: table.table() for name, table in half.items()} for half in (self.first, self.last))  # type: ignore[operator]
+        lags = last["lag"].shape[1]
         return {
             "link": first["link"],
             "lag": first["lag"],
             "degree": first["degree"],
             "shared": _outer(first["other_lag"], first["overlap"]),
             "facts": last["facts"],
-            "last": _outer(last["lag"], last["popularity"]),
+            "onward": last["onward"],
+            "back": last["back"] + last["lag"].repeat_interleave(lags, dim=1),
+            "popularity": last["popularity"],
         }
 
 
@@ -76,13 +79,9 @@ class Paths(NamedTuple):
 
     row: Ints
     object: Ints
-    last: Ints  # the place of x –p– o in the links
-    alike: Ints  # the number of its pair (row, x)
+    facts: tuple[Ints, Ints, Ints]  # the places of s –r– a, a –r– x and x –p– o in the links
     lag: Ints  # the class of x –p– o
-    weights: Tensor  # of all paths that end with that fact, together
-    pair: Ints  # the number of the pair (row, x) of each first half
-    places: tuple[Ints, Ints]  # of s –r– a and a –r– x, by first half
-    halves: Tensor  # the weight of each first half
+    weights: Tensor  # without the popularity of o
 
 
 @register_evidence
@@ -92,8 +91,11 @@ class PathHistory(HistoryTerm):
     W_o = Σ over paths s –r– a –r– x –p– o, x ≠ s, of w₁(s –r– a –r– x) w₂(x –p– o)
     log w₁ = K[r] + K[lag of s –r– a] + K[lag of x –r– a] + K[overlap of both] + K[⌊log₂ facts of a under r⌋]
     log w₂ = K[lag of x –p– o] + K[⌊log₂ facts of x under p⌋] + K[⌊log₂ facts of o under p, those of s left out⌋]
+           + K[lag of s –r– a, step from x –r– a to x –p– o] + K[lag of x –p– o, step from x –r– a to s –r– a]
 
-    Each K has a row for the asked predicate, and one for all. The asked training fact is in no path and no count.
+    A step is how much later one fact begins than the other. The last two compare careers: as x came from a to o, so
+    may s; as a came from x to s, so may o. Each K has a row for the asked predicate, and one for all. The asked
+    training fact is in no path and no count.
     """
 
     name = "path_history"
@@ -133,21 +135,27 @@ class PathHistory(HistoryTerm):
         return chunks.slices_by(each * (total[stop] - total[start]), max(1, most))
 
     def _part_cells(self, s: Tensor, p: Tensor, t: Tensor, asked: Tensor | None) -> Cells:
-        paths = self._paths(s, p, t, asked)
-        keys, cell = numbered(paths.row * self.sizes.entities + paths.object)
-        rows, objects = (torch.from_numpy(ids).to(p.device) for ids in np.divmod(keys, self.sizes.entities))
-        sums = add_up(paths.weights, cell, len(keys))
+        row, object, sums = self._sums(self._paths(s, p, t, asked), s, p)
+        rows, objects = (torch.from_numpy(ids).to(p.device) for ids in (row, object))
         total = sums.new_zeros(len(s)).index_add(0, rows, sums).index_select(0, rows)
         return Cells(rows, objects, self._value(sums, total, p.index_select(0, rows)))
 
     def _part_score(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor) -> Tensor:
-        paths = self._paths(s, p, t, None)
-        own = torch.from_numpy(paths.object == arrays(o)[0][paths.row]).to(p.device)
-        sums, total = (add_up(weights, paths.row, len(s)) for weights in (paths.weights * own, paths.weights))
-        return self._value(sums, total, p)
+        row, object, sums = self._sums(self._paths(s, p, t, None), s, p)
+        own = torch.from_numpy(object == arrays(o)[0][row]).to(p.device)
+        return self._value(add_up(sums * own, row, len(s)), add_up(sums, row, len(s)), p)
+
+    def _sums(self, paths: Paths, s: Tensor, p: Tensor) -> tuple[Ints, Ints, Tensor]:
+        """Rows, objects, and the weight W of each. What o alone decides is looked up once, not for every path."""
+        keys, cell = numbered(paths.row * self.sizes.entities + paths.object)
+        row, object = np.divmod(keys, self.sizes.entities)
+        s_, p_ = arrays(s, p)
+        others = count_class(self._others(s_[row], p_[row], object))
+        popularity = looked_up(self.kernel.tables()["popularity"], p_[row], others)
+        return row, object, add_up(paths.weights, cell, len(keys)) * popularity.exp()
 
     def _paths(self, s: Tensor, p: Tensor, t: Tensor, asked: Tensor | None) -> Paths:
-        links, options, tables = self.links, self.options, self.kernel.tables()
+        links, options, tables, lags = self.links, self.options, self.kernel.tables(), self.lags.count
         s_, p_, t_ = arrays(s, p, t)
         asked_ = np.full(len(s_), -1) if asked is None else arrays(asked)[0]
         where, undated = links.at(t_)
@@ -157,31 +165,29 @@ class PathHistory(HistoryTerm):
         row, place = row[keep], place[keep]
         start, stop = links.siblings[0][place], links.siblings[1][place]
         degree = stop - start - self._asked_among(start, stop, asked_[row])
-        link, lag = links.predicate[place], links.lag(place, where[row], undated[row])
-        first = looked_up(tables["link"], p_[row], link) + looked_up(tables["lag"], p_[row], lag)
+        link, first_lag = links.predicate[place], links.lag(place, where[row], undated[row])
+        first = looked_up(tables["link"], p_[row], link) + looked_up(tables["lag"], p_[row], first_lag)
         first = first + looked_up(tables["degree"], p_[row], count_class(degree))
         # a –r– x
         begun, back = ranges(*links.window(start, stop, where[row], undated[row], options.hub))
         second, x = row[begun], links.object[back].astype(np.int64)
         from_, to = links.group(x, p_[second])
         keep = (x != s_[second]) & (from_ < to) & (links.fact[back] != asked_[second])
-        begun, back, second, x = begun[keep], back[keep], second[keep], x[keep]
+        begun, back, second, from_, to = (ids[keep] for ids in (begun, back, second, from_, to))
         classes = links.lag(back, where[second], undated[second]) * OVERLAPS + links.overlap(place[begun], back)
-        begun_ = torch.from_numpy(begun).to(p.device)
-        halves = (first.index_select(0, begun_) + looked_up(tables["shared"], p_[second], classes)).exp()
+        halves = first.index_select(0, torch.from_numpy(begun).to(p.device))
+        halves = halves + looked_up(tables["shared"], p_[second], classes)
+        halves = halves + looked_up(tables["facts"], p_[second], count_class(to - from_))
         # x –p– o
-        pairs, pair = numbered(second * self.sizes.entities + x)
-        row3, x = np.divmod(pairs, self.sizes.entities)
-        from_, to = links.group(x, p_[row3])
-        weights = add_up(halves, pair, len(pairs))
-        weights = weights * looked_up(tables["facts"], p_[row3], count_class(to - from_)).exp()
-        alike, last = ranges(*links.window(from_, to, where[row3], undated[row3], options.cap))
-        third = row3[alike]
-        lag, o = links.lag(last, where[third], undated[third]), links.object[last].astype(np.int64)
-        classes = lag * COUNTS + count_class(self._others(s_[third], p_[third], o))
-        ends = looked_up(tables["last"], p_[third], classes).exp()
-        weights = weights.index_select(0, torch.from_numpy(alike).to(p.device)) * ends
-        return Paths(third, o, last, alike, lag, weights, pair, (place[begun], back), halves)
+        half, last = ranges(*links.window(from_, to, where[second], undated[second], options.cap))
+        third, came = second[half], links.step(back, place[begun])[half]
+        lag = links.lag(last, where[third], undated[third])
+        onward = first_lag[begun[half]] * lags + links.step(back[half], last)
+        weights = halves.index_select(0, torch.from_numpy(half).to(p.device))
+        weights = weights + looked_up(tables["onward"], p_[third], onward)
+        weights = (weights + looked_up(tables["back"], p_[third], lag * lags + came)).exp()
+        o, facts = links.object[last].astype(np.int64), (place[begun][half], back[half], last)
+        return Paths(third, o, facts, lag, weights)
 
     def _asked_among(self, start: Ints, stop: Ints, asked: Ints) -> Ints:
         """1 where the asked fact is among those of a group, else 0."""
@@ -208,21 +214,17 @@ class PathHistory(HistoryTerm):
         own = np.flatnonzero(paths.object == o)
         if not len(own):
             return []
-        weights = paths.weights.double()
-        score = self._value(weights[own].sum()[None], weights.sum()[None], query[1]).item()
-        share = (score * weights / weights[own].sum()).cpu().numpy()
-        halves = paths.halves.double().cpu().numpy()
-        first, second = (self.links.fact[places] for places in paths.places)
-        found = []
-        for end in own:
-            led = np.flatnonzero(paths.pair == paths.alike[end])
-            parts = halves[led] / halves[led].sum() * share[end]
-            last = int(self.links.fact[paths.last[end]])
-            found += [
-                Reason(last, int(paths.lag[end]), float(value), (int(first[i]), int(second[i])))
-                for i, value in zip(led, parts, strict=True)
-                if value
-            ]
+        _, object, sums = self._sums(paths, query[0], query[1])
+        score = self._value(sums.double()[object == o], sums.double().sum()[None], query[1]).item()
+        weights = paths.weights.double().cpu().numpy()[own]
+        facts = np.stack([self.links.fact[places[own]] for places in paths.facts], axis=1)
+        found = [
+            Reason(last, lag, value, (first, second))
+            for (first, second, last), lag, value in zip(
+                facts.tolist(), paths.lag[own].tolist(), (score * weights / weights.sum()).tolist(), strict=True
+            )
+            if value
+        ]
         return sorted(found, key=lambda reason: -abs(reason.value))
 
 

@@ -75,9 +75,9 @@ function drawFrame(info) {
     h(
       "p",
       {},
-      "Answers are computed by a model from ",
+      "Answers come from a model trained on ",
       h("a", { href: address("model") }, visible(info.data.name)),
-      ". Known facts are marked as known; everything else is inferred and may be wrong.",
+      ". Answers marked as inferred may be wrong.",
     ),
     h("p", {}, h("a", { href: "/docs" }, "API")),
   );

@@ -7,8 +7,8 @@ import { entityLink } from "./links.js";
 import { why } from "./why.js";
 
 const KINDS = {
-  known: ["Known", "the facts say so"],
-  inferred: ["Inferred", "no fact says so; the model thinks so"],
+  known: ["Known", "stated by a fact"],
+  inferred: ["Inferred", "not stated by a fact"],
 };
 
 /** All rows, those that are known apart from those that are inferred. `asked` holds the four places as keys. */
@@ -80,14 +80,14 @@ function footnote(found) {
   const notes = [];
   if (found.judged)
     notes.push(
-      "Each percentage is the chance that the fact holds then. Several may hold at once, so they need not add up to 100 %.",
+      "Each percentage is the probability that the fact holds then. Several may hold at once, so they need not add up to 100 %.",
     );
-  else notes.push("Percentages share 100 % among all possible answers.");
-  if (found.beyond) notes.push("This date lies beyond the data: facts that would begin only later are not foreseen.");
+  else notes.push("The percentages of all possible answers add up to 100 %.");
+  if (found.beyond) notes.push("This is after the last date in the data: facts that begin later are not predicted.");
   notes.push(
     found.calibrated
-      ? "They were calibrated on facts that training did not see."
-      : "They are not calibrated: they order the answers, and may be far off as shares.",
+      ? "They are calibrated on validation facts."
+      : "They are not calibrated: trust their order, not their size.",
   );
   return h("p", { class: "note" }, notes.join(" "));
 }

@@ -49,10 +49,10 @@ export async function examples(info) {
     h(
       "p",
       {},
-      `Choose names above and put ? where the answer belongs. The model behind this page learned from `,
-      `${number(data.train)} facts about ${number(data.entities)} things`,
+      `Choose names above and put ? where you want the answer. The model was trained on `,
+      `${number(data.train)} facts about ${number(data.entities)} entities`,
       data.first ? `, ${date(data.first)} to ${date(data.last)}` : "",
-      "; it also answers what no fact says, and marks it as inferred.",
+      ". It also gives answers that no fact states, marked as inferred.",
     ),
     lines.length > 0 &&
       h(
@@ -78,7 +78,7 @@ export async function examples(info) {
               "a",
               { href: address("entity", { key: first.subject.key }) },
               named(first.subject.name),
-              h("small", {}, "everything about it, on a timeline"),
+              h("small", {}, "all its facts on a timeline"),
             ),
           ),
       ),

@@ -36,14 +36,14 @@ export function neighbours(found) {
       h(
         "div",
         {},
-        h("h3", {}, "Most facts together"),
+        h("h3", {}, "Most facts in common"),
         h(
           "ul",
           { class: "cloud" },
           near.map((one) => h("li", {}, entityLink(one.name, one.key), h("small", {}, number(one.count)))),
         ),
       ),
-      h("div", {}, h("h3", {}, "Similar to the model", h("small", {}, "cosine of their embeddings")), alike),
+      h("div", {}, h("h3", {}, "Similar embeddings", h("small", {}, "cosine")), alike),
     ),
   );
 }

@@ -32,7 +32,7 @@ export function reliability(bins, label) {
         svg(
           "text",
           { class: "tick", x: x(0.5), y: y(0) + 38, "text-anchor": "middle" },
-          "stated %, against % that was right",
+          "confidence (%) and accuracy (%)",
         ),
       );
       for (const bin of bins) {

@@ -4,7 +4,7 @@ import { rememberKey } from "../api.js";
 import { h, say, visible } from "../dom.js";
 
 /** Grey lines in the shape of what is to come; a screen reader hears the text. */
-export function loading(text = "Working it out", lines = 4) {
+export function loading(text = "Loading", lines = 4) {
   return h(
     "div",
     { class: "state loading", role: "status" },
@@ -26,7 +26,7 @@ export function problem(error, { choose, retry } = {}) {
   return h(
     "div",
     { class: "state problem", role: "alert" },
-    h("h2", {}, error.status === 404 ? "Not found" : error.status ? "That does not work" : "No connection"),
+    h("h2", {}, error.status === 404 ? "Not found" : error.status ? "Error" : "No connection"),
     h("p", {}, visible(error.message)),
     suggestions.length > 0 &&
       h(
@@ -54,7 +54,7 @@ function keyForm(error, retry) {
     "form",
     { class: "state problem", onsubmit: submit },
     h("h2", {}, "This server needs a key"),
-    h("p", {}, "Its owner has one. It is kept in this tab and sent with every question."),
+    h("p", {}, "Ask its owner for one. The key is kept in this tab and sent with every request."),
     h("p", { class: "line" }, h("label", { for: "key" }, "Key"), input, h("button", { class: "primary" }, "Open")),
   );
 }

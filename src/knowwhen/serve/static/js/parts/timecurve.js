@@ -20,9 +20,9 @@ export function timeCurve(found, asked, info) {
         "small",
         {},
         found.known.length && best?.probability === 1
-          ? "known: the facts say so"
+          ? "known: the data has the dates"
           : best
-            ? `${percent(best.probability)} that this is the span`
+            ? `probability inside this span: ${percent(best.probability)}`
             : "the most probable time",
       ),
     ),
@@ -33,7 +33,7 @@ export function timeCurve(found, asked, info) {
       best: best ? [[best.begin, best.end]] : [],
       granularity: info.data.granularity,
       label: `Along time; most probable in ${date(found.best)}`,
-      caption: "How well each time fits, as a share of the best one.",
+      caption: "How well each time fits, relative to the best.",
     }),
     found.spans.length > 1 &&
       h(
@@ -55,6 +55,6 @@ export function timeCurve(found, asked, info) {
             "More on its begin and end",
           ),
         )
-      : h("p", { class: "note" }, "This model was trained without a time head: the span is read off the curve."),
+      : h("p", { class: "note" }, "This model has no time head; the span comes from the curve."),
   );
 }

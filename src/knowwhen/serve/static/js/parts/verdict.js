@@ -5,10 +5,10 @@ import { h } from "../dom.js";
 import { percent, span } from "../format.js";
 
 const RESTS = {
-  known: "Known: a fact says so.",
-  open: "Inferred: one end of its span is known, the other is not.",
-  undated: "Inferred: the fact is known, its time is not.",
-  inferred: "Inferred: no fact says so.",
+  known: "Known: a fact states it.",
+  open: "Inferred: the fact is known, but only one end of its span.",
+  undated: "Inferred: the fact is known, but not its time.",
+  inferred: "Inferred: no fact states it.",
 };
 
 /** From an answer of /api/holds. */
@@ -17,13 +17,13 @@ export function verdict(found, asked) {
   return h(
     "div",
     { class: `found verdict ${found.known ? "known" : "inferred"}` },
-    h("p", { class: "lead" }, percent(found.probability), h("small", {}, "is the chance that this holds then")),
+    h("p", { class: "lead" }, percent(found.probability), h("small", {}, "is the probability that this holds then")),
     h("span", { class: "bar wide", "aria-hidden": "true", vars: { "--share": found.probability } }, h("span", {})),
-    h("p", {}, RESTS[found.basis], found.beyond ? " The date lies beyond the data." : ""),
-    found.spans.length > 0 && h("p", {}, "The facts give: ", found.spans.map(span).join("; "), "."),
+    h("p", {}, RESTS[found.basis], found.beyond ? " This is after the last date in the data." : ""),
+    found.spans.length > 0 && h("p", {}, "Facts: ", found.spans.map(span).join("; "), "."),
     h("p", {}, h("a", { href: address("when", { subject, predicate, object }) }, "When does it hold?")),
     !found.calibrated &&
       !found.known &&
-      h("p", { class: "note" }, "The percentage is not calibrated: it may be far off."),
+      h("p", { class: "note" }, "The percentage is not calibrated and may be far off."),
   );
 }

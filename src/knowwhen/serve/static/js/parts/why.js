@@ -12,7 +12,7 @@ const MOST = 2000; // facts that are looked through
 
 /** Fills a panel with the reasons of one answer. */
 export async function why(panel, answer, found, asked) {
-  fill(panel, loading("Looking for the facts behind it", 2));
+  fill(panel, loading("Looking for the facts behind this answer", 2));
   try {
     const [reasons, both] = await Promise.all([explanation(answer, found, asked), factsOfBoth(answer, found, asked)]);
     fill(panel, reasons && evidence(reasons), shared(both));
@@ -32,8 +32,8 @@ async function explanation(answer, found, asked) {
 function evidence(reasons) {
   if (reasons.note || !reasons.facts.length) {
     const none = reasons.note
-      ? "This model was trained without evidence: it sums up all facts it saw, and cannot name single ones."
-      : "No single fact speaks for this answer: it follows from all facts that the model saw.";
+      ? "This model has no evidence terms, so it cannot name the facts behind an answer."
+      : "No single fact supports this answer; it comes from the embeddings.";
     return h("p", { class: "note" }, none);
   }
   const most = Math.max(...reasons.facts.map((fact) => Math.abs(fact.value)), 1e-9);
@@ -41,7 +41,7 @@ function evidence(reasons) {
   return h(
     "div",
     {},
-    h("h4", {}, "Facts that spoke for it, or against"),
+    h("h4", {}, "Facts for and against it"),
     h(
       "ul",
       { class: "reasons" },
@@ -62,16 +62,16 @@ function evidence(reasons) {
     h(
       "p",
       { class: "note" },
-      `All that the model learned: ${signed(reasons.decomposition)}`,
+      `Embeddings: ${signed(reasons.decomposition)}`,
       reasons.others ? `; other facts: ${signed(reasons.others)}` : "",
-      reasons.correction ? `; how many facts there are: ${signed(reasons.correction)}` : "",
+      reasons.correction ? `; correction by the number of facts: ${signed(reasons.correction)}` : "",
       ".",
     ),
   );
 }
 
 /** The facts that lead from what was asked about to a fact about others. */
-const byWayOf = (path) => path.map((fact) => h("small", { class: "path" }, "by way of ", factLine(fact)));
+const byWayOf = (path) => path.map((fact) => h("small", { class: "path" }, "via ", factLine(fact)));
 
 const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
 
@@ -93,7 +93,7 @@ function shared({ entity, partner, facts }) {
     return h(
       "p",
       { class: "note" },
-      "The data has no fact that names both ",
+      "The data has no fact about both ",
       named(entity.name),
       " and ",
       named(visible(partner)),

@@ -104,7 +104,7 @@ export function ask(main, { info, parameters }) {
         answers,
         empty(
           "Nothing found",
-          h("p", {}, "All answers are known already, or none is allowed. Show known ones, or ask for another time."),
+          h("p", {}, "All answers are known, or no answer is allowed. Show known answers, or ask about another time."),
         ),
       );
     else fill(answers, answerRows(found, asked), found.answers.length === top && top < 100 && more());
@@ -132,10 +132,10 @@ export function ask(main, { info, parameters }) {
     only(async () => null);
     if (missing.length < PLACES.length) {
       const places = missing.join(" and ");
-      fill(answers, empty("Not yet a question", h("p", {}, `Fill in the ${places}, or type ? there to ask for it.`)));
+      fill(answers, empty("The question is not complete", h("p", {}, `Fill in the ${places}, or type ? there to ask for it.`)));
       return;
     }
-    fill(answers, loading("Looking for something to ask", 3));
+    fill(answers, loading("Looking for examples", 3));
     fill(answers, await examples(info).catch((error) => problem(error)));
   }
 

@@ -77,8 +77,8 @@ export function compare(main, { info, parameters }) {
       fill(
         results,
         empty(
-          "No object is known here",
-          h("p", {}, "The facts name none in this time. Add one by its name, or choose a longer time."),
+          "No known objects",
+          h("p", {}, "The data has none in this time. Add an object by name, or choose a longer time."),
         ),
         tools(null),
       );
@@ -104,7 +104,7 @@ export function compare(main, { info, parameters }) {
         h(
           "p",
           { class: "note" },
-          `${plural(left, "other object is", "other objects are")} known here; add those you want to see.`,
+          `${plural(left, "other object is", "other objects are")} known here; add the ones you want to see.`,
         ),
       tools(() => ({ figure: chart.canvas.querySelector("svg"), title, rows: table(curves) })),
     );
@@ -251,7 +251,7 @@ async function start() {
     h(
       "p",
       {},
-      "Choose a subject and a predicate: each object gets a curve along time, and the facts that are known stand behind it in its colour.",
+      "Choose a subject and a predicate. Each object gets a curve along time; its known facts are the background in the same colour.",
     ),
     facts.length > 0 &&
       h(

@@ -54,7 +54,7 @@ async function start(results) {
     h("h1", { class: "unseen" }, "Look something up"),
     empty(
       "Look something up",
-      h("p", {}, "Type a name above, or begin with one of those that most facts are about."),
+      h("p", {}, "Type a name above, or start with one of these, which have the most facts."),
       h(
         "ul",
         { class: "cloud" },
@@ -193,7 +193,7 @@ async function show(results, key, info, parameters, field) {
               ),
             ]),
           )
-        : h("p", { class: "note" }, "No dated fact holds then, and none is probable enough."),
+        : h("p", { class: "note" }, "No dated fact holds then, and no inferred fact is probable enough."),
     );
   }
 
@@ -211,7 +211,7 @@ async function show(results, key, info, parameters, field) {
           "p",
           { class: "note" },
           plural(found.total, "known fact"),
-          found.total > found.facts.length ? `, of which ${number(found.facts.length)} are shown` : "",
+          found.total > found.facts.length ? `, ${number(found.facts.length)} shown` : "",
           ".",
         ),
       ),
@@ -231,9 +231,9 @@ async function show(results, key, info, parameters, field) {
       h("span", { class: "sample known open-right" }),
       "no end known",
       h("span", { class: "sample inferred" }),
-      "inferred, asked at dates along the axis",
+      "inferred at sampled dates",
     ),
-    found.facts.length ? lines.element : empty("No facts", h("p", {}, "The data names it, but says nothing about it.")),
+    found.facts.length ? lines.element : empty("No facts", h("p", {}, "The data has this name, but no facts about it.")),
     lanes.length > drawn.length &&
       h(
         "p",

@@ -8,10 +8,10 @@ import { reliability } from "../parts/reliability.js";
 import { loading, problem } from "../parts/states.js";
 
 const KINDS = {
-  points: "events, at one time",
-  intervals: "with begin and end",
-  half_open: "with one end only",
-  static: "without dates",
+  events: "events (at one time)",
+  intervals: "intervals (begin and end)",
+  half_open: "half-open (only a begin or an end)",
+  static: "static (no dates)",
 };
 const RARE = 10;
 
@@ -43,10 +43,10 @@ const visible2 = (text) => text.split("\n").map(visible).join("\n");
 
 function introduction({ data, model: about }) {
   return [
-    `It read ${number(data.train)} facts about ${number(data.entities)} things`,
+    `It was trained on ${number(data.train)} facts about ${number(data.entities)} entities`,
     data.first ? ` from ${date(data.first)} to ${date(data.last)}` : "",
-    `, and learned ${number(about.parameters)} numbers with which it judges how well any statement fits any time. `,
-    "What a fact says is shown as known; all else is inferred, with a probability.",
+    `, and has ${number(about.parameters)} parameters to score how well any statement fits any time. `,
+    "Answers that a fact states are shown as known. All others are inferred, with a probability.",
   ];
 }
 
@@ -65,12 +65,12 @@ function dataSection({ data, about, predicates }) {
   return h(
     "section",
     {},
-    h("h2", {}, "What it was trained on"),
+    h("h2", {}, "Training data"),
     about.description && h("p", {}, visible(about.description)),
     pairs([
       ["Data", visible(data.name)],
-      ["To learn from", number(data.train)],
-      ["To choose and calibrate", number(data.valid)],
+      ["Training facts", number(data.train)],
+      ["Validation facts", number(data.valid)],
       ["To test", number(data.test)],
       data.first && ["Time", `${date(data.first)} to ${date(data.last)}, by ${data.granularity}`],
       ["Facts", h("ul", { class: "bare" }, kinds)],
@@ -94,7 +94,7 @@ function modelSection({ model: about, calibrated }) {
   return h(
     "section",
     {},
-    h("h2", {}, "What it is"),
+    h("h2", {}, "Model"),
     pairs([
       ["Method", visible(about.model)],
       ["Score of a fact", h("span", { class: "formula" }, about.formula)],
@@ -102,18 +102,18 @@ function modelSection({ model: about, calibrated }) {
       ["Parameters", number(about.parameters)],
       [
         "Evidence",
-        about.evidence.length ? about.evidence.join(", ") : "none: it cannot name the facts behind an answer",
+        about.evidence.length ? about.evidence.join(", ") : "none, so it cannot name the facts behind an answer",
       ],
-      ["Begin and end", about.time_head ? "from a time head" : "from the curve along time alone"],
-      ["Probabilities", calibrated ? "calibrated on facts held out" : "not calibrated"],
+      ["Begin and end", about.time_head ? "from a time head" : "from the curve along time"],
+      ["Probabilities", calibrated ? "calibrated on validation facts" : "not calibrated"],
       ["Epochs", number(about.epochs)],
-      about.added_facts > 0 && ["Facts added since", number(about.added_facts)],
+      about.added_facts > 0 && ["Facts added after training", number(about.added_facts)],
     ]),
   );
 }
 
 async function measure(place, unit) {
-  fill(place, loading("Measuring on facts that training never saw; the first time this takes a while", 5));
+  fill(place, loading("Evaluating on test facts; this takes a while the first time", 5));
   try {
     const found = await get("/api/evaluation", { run: chosenRun() });
     fill(place, figures(found, unit), calibrationSection(found.calibration));
@@ -133,8 +133,8 @@ function figures({ ranking, split, facts, measured, time_questions: times }, uni
     h(
       "div",
       { class: "cards" },
-      card(percent(ranking["hits@1"]), "right at first", "the true answer came first"),
-      card(percent(ranking["hits@10"]), "among the first ten", "of all possible answers"),
+      card(percent(ranking["hits@1"]), "Hits@1", "the true answer comes first"),
+      card(percent(ranking["hits@10"]), "Hits@10", "the true answer is among the first ten"),
       card(ranking.mrr.toFixed(3), "MRR", "mean of 1 / rank of the true answer"),
       spans?.count > 0 &&
         card(
@@ -163,7 +163,7 @@ function figures({ ranking, split, facts, measured, time_questions: times }, uni
             h(
               "tr",
               {},
-              ["Facts", "Questions", "MRR", "Right at first", "In first ten"].map((text) =>
+              ["Facts", "Questions", "MRR", "Hits@1", "Hits@10"].map((text) =>
                 h("th", { scope: "col" }, text),
               ),
             ),
@@ -191,8 +191,8 @@ function figures({ ranking, split, facts, measured, time_questions: times }, uni
 /** How well missing dates are inferred. */
 function dating({ begins, ends }, unit) {
   const about = (name, one) =>
-    `${plural(one.count, name)}: half are off by ${plural(Math.round(one.median_error), unit)} or less, ${percent(one.coverage)} lie in their 80 % range`;
-  return h("p", {}, `Missing dates, on the same facts. ${about("begin", begins)}. ${about("end", ends)}.`);
+    `${plural(one.count, name)}: half are off by ${plural(Math.round(one.median_error), unit)} or less, ${percent(one.coverage)} are within their 80 % range`;
+  return h("p", {}, `Inferred dates of the same facts. ${about("begin", begins)}. ${about("end", ends)}.`);
 }
 
 function calibrationSection(calibration) {
@@ -201,11 +201,11 @@ function calibrationSection(calibration) {
   return h(
     "div",
     {},
-    h("h3", {}, "Can its percentages be trusted?"),
+    h("h3", {}, "Can you trust its percentages?"),
     h(
       "p",
       {},
-      "Dots on the line mean that answers said to be 70 % sure were right in 7 of 10 cases. Below the line it was too sure, above it too careful.",
+      "A dot on the line means that answers with a confidence of 70 % were right in 7 of 10 cases. Below the line the model is overconfident, above it underconfident.",
     ),
     h(
       "div",
@@ -218,7 +218,7 @@ function calibrationSection(calibration) {
           h("h4", {}, `Which ${slot}?`),
           reliability(
             shown.bins,
-            `Reliability of answers to: which ${slot}; mean gap ${percent(shown.expected_calibration_error)}`,
+            `Reliability of answers to questions for the ${slot}; mean gap ${percent(shown.expected_calibration_error)}`,
           ),
           h(
             "p",
@@ -243,29 +243,29 @@ function limitsSection({ data, model: about, predicates, calibrated }) {
       h(
         "li",
         {},
-        `Only the ${number(data.entities)} things and ${number(predicates.length)} predicates of the data. Anything else is never an answer, however true.`,
+        `Anything but the ${number(data.entities)} entities and ${number(predicates.length)} predicates of the data. Nothing else can be an answer.`,
       ),
       data.last &&
         h(
           "li",
           {},
-          `What happened after ${date(data.last)}. For later dates it only says how likely known facts are to last; new beginnings are not foreseen.`,
+          `What happened after ${date(data.last)}. For later dates it only estimates how long known facts last; it does not predict new ones.`,
         ),
-      h("li", {}, "Whether the data is right. An error in the facts is learned like a fact, and shown as known."),
+      h("li", {}, "Whether the data is right. An error in the data is learned like any fact, and shown as known."),
       h(
         "li",
         {},
-        "That something is not so. A low percentage means that it found better answers, not that a fact speaks against it.",
+        "That something is false. A low percentage means that there are better answers, not that a fact contradicts it.",
       ),
-      !calibrated && h("li", {}, "How sure it is: no facts were held out to calibrate its percentages."),
+      !calibrated && h("li", {}, "How confident it should be: there were no validation facts to calibrate its percentages."),
       rare > 0 &&
         h(
           "li",
           {},
-          `Much about ${plural(rare, "predicate")} with fewer than ${RARE} facts; answers there rest on little.`,
+          `Much about ${plural(rare, "predicate")} with fewer than ${RARE} facts.`,
         ),
       about.evidence.length === 0 &&
-        h("li", {}, "Which single facts led to an answer: it was trained without evidence."),
+        h("li", {}, "Which facts led to an answer: it has no evidence terms."),
     ),
   );
 }

@@ -26,7 +26,7 @@ export function when(main, { info, parameters }) {
     const asked = Object.fromEntries(PLACES.map((place) => [place, fields[place].value]));
     remember("when", { ...asked, infer: infer.checked ? "1" : "" }, { push });
     if (PLACES.some((place) => !asked[place])) return fill(results, await start());
-    const waiting = setTimeout(() => fill(results, loading("Placing it in time")), 150);
+    const waiting = setTimeout(() => fill(results, loading("Inferring dates")), 150);
     try {
       fill(results, await only((signal) => answer(asked, signal)));
     } catch (error) {
@@ -66,7 +66,7 @@ export function when(main, { info, parameters }) {
       h(
         "p",
         {},
-        "Choose a fact: when it began and ended is known from the data, or inferred from other facts, and marked as such.",
+        "Choose a fact to see when it began and ended. Dates are known from the data, or inferred from other facts and marked as inferred.",
       ),
       facts.length > 0 &&
         h(
@@ -117,7 +117,7 @@ export function when(main, { info, parameters }) {
         h("button", { class: "primary" }, "Find"),
       ),
       info.model.time_head &&
-        h("label", { class: "check" }, infer, " infer it from other facts, as if the data did not say"),
+        h("label", { class: "check" }, infer, " ignore the known dates and infer them from other facts"),
     ),
     results,
   );
@@ -154,9 +154,9 @@ function result(found, beyond, asked, info) {
       "p",
       { class: `lead ${inferred ? "inferred" : "known"}` },
       headline(found),
-      h("small", {}, inferred ? `inferred: ${found.inferred.join(" and ")}` : "known: the facts say so"),
+      h("small", {}, inferred ? `inferred: ${found.inferred.join(" and ")}` : "known: the data has the dates"),
     ),
-    found.known.some(([begin, end]) => !begin && !end) && h("p", {}, "The fact itself is known; its dates are not."),
+    found.known.some(([begin, end]) => !begin && !end) && h("p", {}, "The fact is known, but not its dates."),
     ends(found),
     timeChart({
       times: found.times,
@@ -166,10 +166,10 @@ function result(found, beyond, asked, info) {
       ranges: Object.fromEntries(found.inferred.map((name) => [name, found[`${name}_range`]])),
       beyond: later,
       granularity: info.data.granularity,
-      label: `The chance that it holds, along time: ${headline(found)}`,
+      label: `The probability that it holds, along time: ${headline(found)}`,
       caption: inferred
-        ? "The chance that it holds at each time; below, what is known, the best guess and the 80 % ranges of its ends."
-        : "The chance that it holds at each time.",
+        ? "The probability that it holds at each time. Below: the known span, the best guess, and the 80 % ranges of begin and end."
+        : "The probability that it holds at each time.",
     }),
     open && survival(beyond, info),
     found.alternatives.length > 0 &&
@@ -187,7 +187,7 @@ function result(found, beyond, asked, info) {
       h(
         "section",
         {},
-        h("h3", {}, "Facts that place it"),
+        h("h3", {}, "Facts behind these dates"),
         h(
           "ul",
           { class: "reasons plain" },
@@ -200,7 +200,7 @@ function result(found, beyond, asked, info) {
       h(
         "a",
         { href: address("compare", { subject: asked.subject, predicate: asked.predicate }) },
-        "Compare with others along time",
+        "Compare with other objects",
       ),
     ),
   );
@@ -256,7 +256,7 @@ function ends(found) {
       { class: "note" },
       `${percent(found.probability)} that ${found.inferred.length > 1 ? "begin and end are" : `the ${found.inferred[0]} is`} exactly right.`,
       found.inferred.includes("end") && found.no_end > 0.0005
-        ? ` ${percent(found.no_end)} that the facts would tell no end${open ? ": it may well still hold" : ""}.`
+        ? ` ${percent(found.no_end)} that the data has no end${open ? ": it may well still hold" : ""}.`
         : "",
     ),
   );
@@ -267,7 +267,7 @@ function survival(beyond, info) {
   return h(
     "p",
     { class: "survival" },
-    `If it holds in ${date(info.times.at(-1))}, the chance that it still does in `,
+    `If it holds in ${date(info.times.at(-1))}, the probability that it still does in `,
     [...new Set(picks)].map((i, k) => [
       k ? ", in " : "",
       date(beyond.times[i]),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.knowledge import CLASSES, OFFICES, PREDICATES, TIMESTAMPS, dataset, generate
+from knowwhen.reproduction.generated import CLASSES, OFFICES, PREDICATES, TIMESTAMPS, dataset, generate
 
 
 @pytest.fixture(scope="module")
