@@ -54,6 +54,9 @@ def test_a_function_is_told_and_nobody_is_by_default(model):
 def test_evaluation_and_training_draw_their_progress(model, screen):
     model.evaluate("train", progress=True)
     assert "queries" in screen.file.getvalue()
+    screen.file.truncate(0)
+    kw.compare(model, model, split="train", resamples=5, progress=True)
+    assert "queries" in screen.file.getvalue()
     kw.train(kw.load(ROWS, fractions=(0, 0)), progress=True, **TINY)
     assert "epoch 2/2" in screen.file.getvalue()
 

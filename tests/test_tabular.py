@@ -34,6 +34,7 @@ RESULTS = {
     "timeline": lambda model: model.timeline("Ada", "leads"),
     "entity": lambda model: entity_facts(model.dataset, "Ada"),
     "evaluate": lambda model: model.evaluate("test"),
+    "compare": lambda model: kw.compare(model, model, resamples=10),
 }
 
 
@@ -99,6 +100,7 @@ OBJECTS = {
             "timeline": "<TimelineScores (Ada, leads, …): 2 objects at 10 timestamps>",
             "entity": "<EntityFacts of 'Ada': 2 of 2 facts>",
             "evaluate": "<Metrics MRR 0.",
+            "compare": "<Comparison on test, MRR: model 1 0.",
         }.items()
     },
 }

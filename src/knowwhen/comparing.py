@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from knowwhen.console import Progress
 from knowwhen.errors import BadRequest
 from knowwhen.evaluation import Protocol
 from knowwhen.evaluation.bootstrap import RESAMPLES
@@ -28,12 +29,13 @@ def compare(
     sample: int | None = None,
     resamples: int = RESAMPLES,
     names: Sequence[str] | None = None,
-    progress: Telling | None = None,
+    progress: bool | Telling | None = None,
 ) -> Comparison:
     """The metrics of several models on one split side by side, and their differences to the first with 95 % intervals.
 
     Models are trained ones or folders of runs; all must have the same data in the same splits. Intervals come from a
     bootstrap over facts that is paired: each resample has the same facts for all models. It takes the protocol's seed.
+    `progress=True` shows a bar on stderr.
     """
     if len(models) < 2:
         raise BadRequest(f"{len(models)} run to compare; expected at least two")
@@ -86,8 +88,8 @@ def _same_facts(first: Dataset, other: Dataset) -> bool:
     return np.array_equal(ours, theirs)
 
 
-def _told(progress: Telling | None, name: str) -> Callable[[int, int], None] | None:
-    return None if progress is None else lambda done, total: progress(name, done, total)
+def _told(progress: bool | Telling | None, name: str) -> bool | Progress | None:
+    return (lambda done, total: progress(name, done, total)) if callable(progress) else progress
 
 
 def _about(model: TrainedModel, name: str) -> ComparedRun:

@@ -34,9 +34,9 @@ from typing import Any, ClassVar, Protocol
 class KnowwhenError(Exception):
     """Base of all errors that a user can cause and fix. The message is one line.
 
-    `column` is the part of a question or fact that is wrong (subject, predicate, object or time) and `row` its place in
-    a batch, from 1, or its line in a file; each is None where there is none. Where an error knows more, it has more
-    attributes; `to_dict` lists all of them.
+    `column` is the wrong part of a question or fact (subject, predicate, object or time), and `row` its place in a
+    batch, from 1, or its line in a file; both are None where they do not apply. Some errors have more attributes, which
+    `to_dict` lists.
     """
 
     status: ClassVar[int] = 500
@@ -44,7 +44,7 @@ class KnowwhenError(Exception):
     column: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The class, the text and the attributes, in JSON's types: what `--json` prints."""
+        """Class, message and attributes as JSON types: what `--json` prints."""
         place = {name: value for name in ("row", "column") if (value := getattr(self, name)) is not None}
         return {"error": type(self).__name__, "message": str(self), **place, **self.details()}
 

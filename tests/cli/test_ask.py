@@ -213,7 +213,10 @@ def test_mistakes_are_one_line(knowwhen, run, tmp_path, arguments, message):
         ([], "knowwhen: name a file to write: --out embeddings.parquet"),
         (["--what", "weights", "--out", "x.npz"], "knowwhen: --what is 'weights'; expected embeddings, answers"),
         (["--of", "days", "--out", "x.npz"], "knowwhen: no embeddings of 'days'; expected entities, predicates"),
-        (["--what", "answers", "--split", "dev", "--out", "x.csv"], "knowwhen: no split 'dev'; there are train, valid"),
+        (
+            ["--what", "answers", "--split", "dev", "--out", "x.csv"],
+            "knowwhen: unknown split 'dev'; expected train, valid",
+        ),
         (["--what", "answers", "--out", "x.npz"], "knowwhen: cannot tell the format of answers from 'x.npz'"),
     ],
 )

@@ -114,7 +114,7 @@ def test_bad_rows_raise_with_their_place_or_are_returned():
     rows = [ROWS[0], ("Eve", "leads", "?"), ("Ada",), 5, "Ada", ROWS[1]]
     found = read_all(rows, 3, read, "return")
     assert [one.row if isinstance(one, KnowwhenError) else one for one in found] == ["Ada", 2, 3, 4, 5, "Bob"]
-    assert str(found[2]) == "1 part in ('Ada',); expected subject, predicate, object and time"
+    assert str(found[2]) == "1 value in ('Ada',); expected subject, predicate, object and time"
     assert str(found[3]) == "the row is 5; expected a tuple of subject, predicate, object, time, or a dictionary"
     with pytest.raises(BadRequest, match=r"^row 2: nobody knows Eve$"):
         read_all(rows, 3, read)

@@ -3,7 +3,8 @@
 import pytest
 
 from knowwhen.errors import BadRequest
-from knowwhen.training.config import read_config, recipes
+from knowwhen.training.config import read_config
+from knowwhen.training.recipes import recipes
 from knowwhen.tuning.space import Choices, Range, problem, read_space, spaces
 
 WEIGHT = "regularizer.embedding_weight"

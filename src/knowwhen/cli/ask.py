@@ -63,7 +63,8 @@ def ask(
     batch: Annotated[
         str | None,
         typer.Option(
-            "--batch", help="A table of questions with subject, predicate, object and time: a file, or - (stdin)."
+            "--batch",
+            help="A table of questions with the columns subject, predicate, object, time: a file, or - (stdin).",
         ),
     ] = None,
     out: Annotated[

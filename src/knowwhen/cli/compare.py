@@ -10,7 +10,7 @@ import typer
 
 from knowwhen.cli.evaluate import Directions, Filter, Sample, Seed, Split, Ties, Times, parse_times
 from knowwhen.cli.opening import AllowCode, Device, NoVerify, open_run
-from knowwhen.cli.output import Json
+from knowwhen.cli.output import Json, Quiet
 from knowwhen.console import count_bars
 from knowwhen.errors import BadRequest
 
@@ -33,6 +33,7 @@ def compare(
     device: Device = None,
     allow_code: AllowCode = False,
     no_verify: NoVerify = False,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Compare runs on the same data: metrics, and differences to the first run with 95 % intervals.

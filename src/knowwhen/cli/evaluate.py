@@ -80,7 +80,9 @@ def evaluate(
     with together(workers) as prints:
         trained = open_run(run, device, allow_code, no_verify)
         if trained.additions and not with_added and prints:
-            say(f"{len(trained.dataset.added):,} facts were added after training; evaluation ignores them")
+            added = len(trained.dataset.added)
+            facts = f"{plural(added, 'fact')} {'was' if added == 1 else 'were'}"
+            say(f"{facts} added after training; evaluation ignores {'it' if added == 1 else 'them'}")
         queries = count_questions(sample_facts(trained.dataset, split, sample, seed), trained.model.sizes, protocol)
         scores = queries * trained.model.sizes.entities
         if scores > LARGE and prints:

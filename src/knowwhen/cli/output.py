@@ -10,8 +10,7 @@ from typing import Annotated, Protocol
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from knowwhen.console import errors
-from knowwhen.console import say as say  # for the other commands
+from knowwhen.console import errors, say
 from knowwhen.text import visible, visible_lines
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from knowwhen.cli.output import Json, Quiet
+from knowwhen.cli.output import Json, Quiet, complain
 from knowwhen.console import say
 from knowwhen.errors import BadRequest
 from knowwhen.files import check_target
@@ -194,7 +194,7 @@ def _work(plan: Plan, runs: Path, store: Path, seconds: float | None) -> None:
     for error in outcome.without_data.values():
         say(f"left out: {error}")
     for name, error in outcome.failed.items():
-        say(f"failed: {name}: {error}")
+        complain(f"failed: {name}: {error}")
     if outcome.left:
         hours = sum(job.hours for job in outcome.left)
         say(f"left for another time: {plural(len(outcome.left), 'run')}, about {hours:.1f} hours")

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
+from knowwhen.cli.completion import dataset_names, recipe_names
 from knowwhen.cli.opening import AllowCode
-from knowwhen.cli.output import Json
+from knowwhen.cli.output import Json, Quiet
 from knowwhen.cli.reading import reading as with_reading
-from knowwhen.console import errors, say
+from knowwhen.console import errors, say, shows_bars
 from knowwhen.distributed.started import cores
 from knowwhen.errors import BadRequest
 from knowwhen.training.bar import clock
@@ -37,11 +38,18 @@ HELPS = "KNOWWHEN_HELPS"  # set for processes of --workers: the first one speaks
 def tune(
     data: Annotated[
         str | None,
-        typer.Argument(metavar="[DATA]", help="A dataset name, a folder or a file; not with --only-report."),
+        typer.Argument(
+            metavar="[DATA]",
+            help="A dataset name, a folder or a file; not with --only-report.",
+            autocompletion=dataset_names,
+        ),
     ] = None,
     reading: dict[str, Any] = {},  # noqa: B006
     recipe: Annotated[
-        str | None, typer.Option("--recipe", help="The recipe to start from: its name, or a TOML file.")
+        str | None,
+        typer.Option(
+            "--recipe", help="The recipe to start from: its name, or a TOML file.", autocompletion=recipe_names
+        ),
     ] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Fix a setting for all trials, section.key=value; repeatable.")
@@ -76,6 +84,7 @@ def tune(
         bool, typer.Option("--only-report", help="Report the study in that folder without training.")
     ] = False,
     allow_code: AllowCode = False,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Search for the settings with the best validation MRR. Ctrl-C saves and stops, the same command continues.
@@ -146,7 +155,7 @@ class TuningBar:
         self.trials, self.began, self.done_before = trials, time.monotonic(), _done(found)
         self.bar: Progress | None = None
         self.task: TaskID | None = None
-        if errors.is_terminal and self.done_before < trials:
+        if shows_bars() and self.done_before < trials:
             columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[note]}", markup=False))
             self.bar = Progress(TextColumn("trials"), *columns, console=errors, transient=True)
             self.task = self.bar.add_task("", total=trials, completed=self.done_before, note="")

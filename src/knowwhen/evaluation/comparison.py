@@ -17,7 +17,8 @@ from knowwhen.evaluation.questions import Floats
 from knowwhen.evaluation.ranking import Ranks
 from knowwhen.evaluation.report import GROUP_NAMES
 from knowwhen.facts.table import Bools
-from knowwhen.text import table
+from knowwhen.tabular import Tabular
+from knowwhen.text import brief, table
 
 METRICS = ("mrr", "hits@1", "hits@3", "hits@10")
 KINDS = ("support", "predicate")
@@ -48,7 +49,7 @@ class ComparedGroup:
 
 
 @dataclass(frozen=True)
-class Comparison(Drawable):
+class Comparison(Drawable, Tabular):
     """Runs side by side: what `knowwhen.compare` returns."""
 
     runs: tuple[ComparedRun, ...]
@@ -57,6 +58,10 @@ class Comparison(Drawable):
     protocol: Protocol
     split: str
     resamples: int
+
+    def __repr__(self) -> str:
+        found = (f"{run.name} {one['mrr']:.4f}" for run, one in zip(self.runs, self.all.values, strict=True))
+        return brief(self, f"on {self.split}, MRR: {', '.join(found)}")
 
     def to_polars(self) -> pl.DataFrame:
         """A row for each run in each group, with metrics, differences to the first run and their intervals."""

@@ -148,9 +148,8 @@ def find(source: str | Path) -> Path:
         if path.exists():
             return path
     if name in REMOTE:
-        raise UnknownDataset(
-            f"dataset {name!r} is not on this machine; download it with `knowwhen data get {name}`", name=name
-        )
+        message = f"dataset {name!r} is not on this machine; download it with `knowwhen data get {name}`"
+        raise UnknownDataset(message, name=name)
     known = sorted({*available(), *REMOTE})
     raise UnknownDataset(
         f"no dataset, folder or file {name!r}{did_you_mean(name, known)} (datasets: {', '.join(known)})",

@@ -124,9 +124,10 @@ def _read(dataset: Dataset, subject: Any, predicate: Any, object: Any, time: Any
 
 def read_moment(dataset: Dataset, time: str) -> Moment:
     """The time that a date asks for; where the axis does not have it, the last timestamp before it stands for it."""
-    if not time or parse_period(time) is None:
-        given = repr(time) if time else "missing"
-        raise BadRequest(f"the time is {given}; expected a date, such as {dataset.timeline.label(-1)}")
+    if not time:
+        raise BadRequest(f"the time is missing; expected a date such as {dataset.timeline.label(-1)}")
+    if parse_period(time) is None:
+        raise BadRequest(f"{time!r} is not a date; expected one such as {dataset.timeline.label(-1)}")
     return dataset.timeline.moment(time)
 
 

@@ -61,7 +61,7 @@ def read_all(
                 raise row.error
             if not least <= len(row.parts) <= len(COLUMNS):
                 expected = ", ".join(COLUMNS[:least]) + (" and time" if least < len(COLUMNS) else "")
-                raise BadRequest(f"{plural(len(row.parts), 'part')} in {row.parts!r}; expected {expected}")
+                raise BadRequest(f"{plural(len(row.parts), 'value')} in {row.parts!r}; expected {expected}")
             found.append(read(*row.parts))
         except KnowwhenError as error:
             error.row = row.number

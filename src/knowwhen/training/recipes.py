@@ -1,4 +1,4 @@
-"""The recipes inside the package; without torch, so that a shell can complete their names."""
+"""The recipes and other settings inside the package; without torch, so that a shell can complete their names."""
 
 from __future__ import annotations
 

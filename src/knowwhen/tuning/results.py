@@ -14,7 +14,8 @@ from knowwhen.drawable import FIGURES, Drawable
 from knowwhen.errors import RunError
 from knowwhen.plotting.plot import drawn
 from knowwhen.plotting.tuning import tuning_figure
-from knowwhen.text import plural, table
+from knowwhen.tabular import Tabular
+from knowwhen.text import brief, plural, table
 from knowwhen.tuning.space import Point
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class TunedTrial:
 
 
 @dataclass(frozen=True)
-class Tuning(Drawable):
+class Tuning(Drawable, Tabular):
     """A study: what `knowwhen.tune` returns."""
 
     trials: tuple[TunedTrial, ...]  # the best first; then those that were pruned, are running, or failed
@@ -55,6 +56,10 @@ class Tuning(Drawable):
     about: Mapping[str, Any]  # data, sampler, pruner and seed
     recipe: str = field(repr=False)  # the best as TOML; empty where no trial is complete
     path: Path | None = None  # of its folder
+
+    def __repr__(self) -> str:
+        best = [f"best MRR {one.valid_mrr:.4f} on valid" for one in self.trials[:1] if one.valid_mrr is not None]
+        return brief(self, ", ".join([f"of {plural(len(self.trials), 'trial')}", *best]))
 
     @property
     def best(self) -> TunedTrial:
