@@ -53,7 +53,7 @@ class KnowwhenError(Exception):
         return {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """So that an error crosses processes, whatever its own class takes to be made."""
+        """Pickles any subclass, whatever its own constructor takes."""
         return _again, (type(self), self.args, vars(self))
 
 
@@ -94,7 +94,7 @@ class BadFacts(BadInput):
 
 
 class NotFound(KnowwhenError):
-    """Something that is not there: its `name`, and `suggestions` that may have been meant."""
+    """An unknown `name`, with `suggestions` of similar names."""
 
     status = 404
 
@@ -118,15 +118,15 @@ class UnknownName(NotFound):
 
 
 class UnknownDataset(NotFound):
-    """Neither a known name, a folder nor a file."""
+    """An unknown dataset, folder or file."""
 
 
 class UnknownModel(NotFound):
-    """A model that is not registered, or whose code may not be run."""
+    """An unknown model, or one whose code may not be run."""
 
 
 class TimeOutside(NotFound):
-    """A time that the timeline does not cover."""
+    """A date before the first one in the data; `name` is that date."""
 
 
 class BadRequest(KnowwhenError):
@@ -136,7 +136,7 @@ class BadRequest(KnowwhenError):
 
 
 class RunError(KnowwhenError):
-    """A run folder that cannot be used as asked."""
+    """A run folder that cannot be used this way."""
 
     status = 409
 
@@ -146,21 +146,21 @@ class DamagedFile(RunError):
 
 
 class DiskError(RunError):
-    """The disk is full, or the folder cannot be written."""
+    """The disk is full, or the folder is not writable."""
 
     status = 507
 
 
 class Diverged(KnowwhenError):
-    """A loss that is no longer a number."""
+    """A loss that is not a number."""
 
 
 class Interrupted(KnowwhenError):
-    """The user stopped a run, and its state is saved."""
+    """A run stopped by the user, after saving its state."""
 
 
 class NonFiniteScores(KnowwhenError):
-    """A model whose scores are not numbers: its training diverged."""
+    """A model whose scores are not numbers, because training diverged."""
 
     status = 500
 
@@ -179,15 +179,15 @@ class MissingExtra(KnowwhenError):
 
 
 class WorkerDied(KnowwhenError):
-    """A process of ours that something else ended."""
+    """A worker process that was killed."""
 
 
 class LostOthers(WorkerDied):
-    """One of several processes, to which the others answer no more."""
+    """One of several processes that lost contact with the others."""
 
 
 class DownloadFailed(KnowwhenError):
-    """The network, the server or the checksum said no."""
+    """A network, server or checksum error."""
 
     status = 502
 

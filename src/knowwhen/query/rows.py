@@ -109,7 +109,7 @@ def _of_file(source: Any) -> list[Row]:
         table, report = read_rows(Path(source).expanduser(), ReadOptions(), problems)
     else:
         table, report = read_rows(read_stream(None if source == "-" else source), ReadOptions(), problems)
-    bad = [Row(one.line, (), BadInput(f"found {one.found}, expected {one.expected}")) for one in problems.found]
+    bad = [Row(one.line, (), BadInput(one.message)) for one in problems.found]
     return sorted([*_of_table(table, report.name), *bad], key=lambda row: row.number)
 
 
