@@ -96,7 +96,7 @@ def test_other_data_or_splits_are_refused(runs, change, message):
     [
         ({"names": ("x",)}, "1 names for 2 models; expected as many"),
         ({"resamples": 0}, "resamples is 0; expected at least 1"),
-        ({"split": "dev"}, "no split 'dev'"),
+        ({"split": "dev"}, "unknown split 'dev'"),
     ],
 )
 def test_mistakes_are_said(runs, options, message):

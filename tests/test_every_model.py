@@ -88,7 +88,7 @@ class Impatient(Silent):
 def test_stopped_and_resumed_is_straight_through(name, trained, tmp_path):
     if name not in KINDS:
         pytest.skip("as others that are tried")
-    with pytest.raises(Interrupted, match=r"stopped in epoch 2, step 2 of [0-9]+ and saved"):
+    with pytest.raises(Interrupted, match=r"stopped in epoch 2, step 2 of [0-9]+, state saved"):
         kw.train("leaders", run=tmp_path / "run", overrides=settings(name), progress=Impatient())
     assert len(json.loads((tmp_path / "run" / "metrics.jsonl").read_text())) > 0, "one epoch is noted"
     kw.train(None, run=tmp_path / "run", resume=True)

@@ -269,7 +269,7 @@ def test_a_checkpoint_of_another_version_is_said_in_one_line(tmp_path):
     kept, state = read_tensors(path, "")
     del kept["model.evidence.pair_history.share"]
     path.write_bytes(tensor_bytes(kept, state))
-    with pytest.raises(DamagedFile, match="do not fit this version of unioncomplex; train again"):
+    with pytest.raises(DamagedFile, match="do not match this version of unioncomplex; train again"):
         kw.train(None, run=tmp_path / "run", resume=True, overrides={"training.epochs": 2})
 
 
@@ -278,7 +278,7 @@ def test_weights_of_another_version_are_said_in_one_line(trained, tmp_path):
     weights = load_file(tmp_path / "model" / "weights.safetensors")
     del weights["evidence.pair_history.share"]
     save_file(weights, tmp_path / "model" / "weights.safetensors")
-    with pytest.raises(DamagedFile, match="do not fit this version of unioncomplex; train again"):
+    with pytest.raises(DamagedFile, match="do not match this version of unioncomplex; train again"):
         kw.open(tmp_path / "model", verify=False)
 
 

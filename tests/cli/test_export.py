@@ -64,7 +64,7 @@ def test_a_sample_in_one_direction(knowwhen, run, tmp_path):
             "--format is 'ttl'; expected csv, jsonl, parquet for",
         ),
         (["--what", "ranks"], "name a file to write: --out ranks.parquet"),
-        (["--what", "ranks", "--out", "r.csv", "--split", "dev"], "no split 'dev'; there are train, valid, test"),
+        (["--what", "ranks", "--out", "r.csv", "--split", "dev"], "unknown split 'dev'; expected train, valid, test"),
         (["--what", "ranks", "--out", "r.csv", "--filter", "no"], "filter is 'no'; expected time, static, raw"),
         (
             ["--what", "ranks", "--out", "r.csv", "--of", "entities"],

@@ -128,5 +128,5 @@ def test_metrics_are_json_with_their_protocol(tools):
 
 def test_no_facts_are_an_error(tools):
     ranks = ranks_of(tools, [0], [0])
-    with pytest.raises(BadRequest, match="there are no facts to evaluate"):
+    with pytest.raises(BadRequest, match="no facts to evaluate"):
         summarise(replace(ranks, questions=ranks.questions[:0]))

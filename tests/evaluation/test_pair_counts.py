@@ -224,7 +224,7 @@ def test_what_cannot_be_counted_or_tuned_is_said(leaders, monkeypatch):
     with pytest.raises(BadRequest, match="bare has no facts in valid"):
         PairCounts.tune(bare)
     monkeypatch.setattr(pair_counts, "TABLE", 10)
-    with pytest.raises(BadRequest, match=r"leaders has \d+ predicates, too many for the counting baseline"):
+    with pytest.raises(BadRequest, match=r"leaders has \d+ predicates, which is too many for the counting baseline"):
         PairCounts.count(leaders)
 
 

@@ -208,7 +208,7 @@ def test_scores_that_are_not_finite_are_an_error(by_hand, bad, where):
     model, facts, known = by_hand
     model.X[0, 0, where, 0] = bad
     protocol = Protocol(times="all")
-    with pytest.raises(NonFiniteScores, match="tensor gave scores that are not finite; lower the learning rate"):
+    with pytest.raises(NonFiniteScores, match="tensor gave scores that are not finite; lower training.learning_rate"):
         rank_objects(model, ask(facts, model.sizes, protocol), known, protocol)
 
 
@@ -242,8 +242,8 @@ def test_progress_ends_with_all_queries(by_hand, monkeypatch):
         ({"filter": "none"}, "filter is 'none'; expected time, static, raw"),
         ({"ties": "mean"}, "ties is 'mean'; expected half, pessimistic, optimistic"),
         ({"directions": "subjects"}, "directions is 'subjects'; expected both, objects"),
-        ({"times": 0}, "times is 0; expected sample, all or a number from 1"),
-        ({"times": "some"}, "times is 'some'; expected sample, all or a number from 1"),
+        ({"times": 0}, "times is 0; expected sample, all or a positive number"),
+        ({"times": "some"}, "times is 'some'; expected sample, all or a positive number"),
     ],
 )
 def test_a_protocol_that_does_not_exist_is_named(choice, message):

@@ -29,7 +29,7 @@ def test_the_layer_finds_a_command_that_writes_in_place(forks, tmp_path):
     """The harness itself: what is written under its own name at once does not survive."""
     scenario = SCENARIOS["export"]
     in_place = (
-        "import os, knowwhen.query.neighbours as n; from knowwhen.cli.main import main\n"
+        "import os, knowwhen.cli.export as n; from knowwhen.cli.main import main\n"
         "def write(path, data, keep=None):\n"
         "    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)\n"
         "    os.write(handle, data)\n"

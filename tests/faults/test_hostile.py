@@ -40,12 +40,12 @@ def refused(done, *parts):
 
 
 TABLES = {
-    "a long field": ("t.csv", HEADER + GOOD + "\n" + "x" * 140_000 + ",p,b,1999\n", "cannot read on"),
+    "a long field": ("t.csv", HEADER + GOOD + "\n" + "x" * 140_000 + ",p,b,1999\n", "cannot read further"),
     "damaged gzip": ("t.csv.gz", gzip.compress(TEXT)[:400] + b"\xff" * 60, "cannot read"),
     "damaged parquet": ("t.parquet", b"PAR1" + b"\xff" * 60 + b"\x10\0\0\0PAR1", "cannot read"),
     "a year of 25 digits": ("t.csv", HEADER + f"a,p,b,+{'9' * 25}\n", "a year of at most 12 digits"),
     "a year of 5,000 digits": ("t.csv", HEADER + f"a,p,b,+{'9' * 5000}\n", "expected"),
-    "deep JSON": ("t.jsonl", '{"subject": ' * 20_000 + "\n", "expected one JSON object"),
+    "deep JSON": ("t.jsonl", '{"subject": ' * 20_000 + "\n", "is not a JSON object"),
     "a lone surrogate": ("t.jsonl", '{"subject": "\\ud800", "predicate": "p", "object": "b"}\nno\n', "expected"),
     "deep TOML": ("data/dataset.toml", "a = " + "[" * 20_000, "cannot read"),
 }
@@ -74,7 +74,7 @@ def test_label_keys_that_are_numbers_are_said(forks, world, tmp_path):
     assert forks.run("data", "import", world / "facts.csv", "--out", "data", cwd=tmp_path).code == 0
     pl.DataFrame({"key": [1], "label": ["x"]}).write_parquet(tmp_path / "data" / "entities.parquet")
     (tmp_path / "data" / "SHA256SUMS").unlink(missing_ok=True)
-    refused(forks.run("data", "info", "data", cwd=tmp_path), "expected columns key and label of text")
+    refused(forks.run("data", "info", "data", cwd=tmp_path), "expected the text columns key and label")
 
 
 def test_lines_that_end_as_they_did_long_ago_are_read(forks, tmp_path):
@@ -86,7 +86,7 @@ def test_lines_that_end_as_they_did_long_ago_are_read(forks, tmp_path):
 @pytest.mark.parametrize("format", ["folder", "icews", "yago15k", "wikidata12k"])
 def test_a_file_is_no_folder(forks, world, format):
     refused(
-        forks.run("data", "info", world / "facts.csv", "--format", format), f"the format {format} is that of a folder"
+        forks.run("data", "info", world / "facts.csv", "--format", format), f"the format {format} needs a folder"
     )
 
 
@@ -115,7 +115,7 @@ def test_standard_output_that_is_full_or_gone_is_said_or_left(forks, world):
 
 def test_settings_beyond_the_machine_are_refused_before_a_run_is_begun(forks, world, tmp_path):
     train = ("train", world / "facts.csv", "--run", tmp_path / "run")
-    refused(forks.run(*train, "--set=training.device=cuda", cwd=tmp_path), "torch finds none on this machine")
+    refused(forks.run(*train, "--set=training.device=cuda", cwd=tmp_path), "torch finds no 'cuda' device on this machine")
     refused(forks.run(*train, "--set=model.rank=10000000000", cwd=tmp_path), "GB", "choose a smaller model.rank")
     refused(forks.run(*train, f"--set=model.rank=1{'0' * 25}", cwd=tmp_path), "choose a smaller model.rank")
     assert forks.run(*train, *SET, "--set=training.epochs=1", cwd=tmp_path).code == 0
@@ -228,7 +228,10 @@ def test_a_target_is_looked_at_before_the_work(forks, world, out):
             "the folder nowhere does not exist",
             ("ask", "gone", "--batch", "questions.csv", "--out", out),
         ),
-        "run": ("is a folder; expected the name of a file", ("export", "gone", "--out", out)),
+        "run": (
+            "is a folder; expected the name of a file",
+            ("export", "gone", "--format", "parquet", "--out", out),
+        ),
         "a.csv": ("cannot write to a.csv: Read-only", ("export", "gone", "--what", "answers", "--out", out)),
     }
     message, command = arguments[out]

@@ -291,7 +291,7 @@ def notes(seeds: Path, here: Path, rng: random.Random) -> None:
     (part / "manifest.json").write_bytes(damaged(manifest, rng) if rng.random() < 0.5 else manifest)
     uses: list[Callable[[], object]] = [
         lambda: read_lines(here / "timing.jsonl"),
-        lambda: results.read(here),
+        lambda: results.read_result(here / "result.json"),
         lambda: read_candidates(str(here / "names.txt")),
         lambda: read_classes([str(here / "names.txt")], "--keep"),
         lambda: (check_complete([Part(part)]), Part(part).counts(), Part(part).damage),

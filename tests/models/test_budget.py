@@ -36,5 +36,5 @@ def test_requests_that_cannot_be_met():
         rank_for_budget(MODELS["complex"], Sizes(100, 7, 13), 100)
     with pytest.raises(BadRequest, match="the paper has no formula for 'cp'"):
         paper_parameter_count("cp", 1, 1, 1, 1)
-    with pytest.raises(UnknownModel, match=r"no model 'tntcomplx'; there are .*did you mean 'tntcomplex'\?"):
+    with pytest.raises(UnknownModel, match=r"no model 'tntcomplx'; expected .*did you mean 'tntcomplex'\?"):
         model_named("tntcomplx")

@@ -387,5 +387,5 @@ def test_a_product_and_a_shift_of_its_query_stay_one_product():
 )
 def test_what_several_processes_cannot_share_is_refused(terms, spec):
     evidence = {term: term_options(term) for term in terms}
-    with splitting(Shard(0, 2)), pytest.raises(BadRequest, match="several processes cannot share a model with"):
+    with splitting(Shard(0, 2)), pytest.raises(BadRequest, match="cannot be split over processes; use one process"):
         build(Specification("tntcomplex", SIZES, {"rank": 2}, evidence, **spec))

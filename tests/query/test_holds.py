@@ -124,7 +124,7 @@ def test_errors_name_what_is_wrong(model):
         model.holds("offices 4", "held by", "person 4 1", 2000)
     with pytest.raises(TimeOutside, match="'1700' is before the first date in the data \\(1990"):
         model.holds("office 4", "held by", "person 4 1", 1700)
-    with pytest.raises(BadRequest, match="the time is missing; expected a date, such as 2015"):
+    with pytest.raises(BadRequest, match="the time is missing; expected a date such as 2015"):
         model.holds("office 4", "held by", "person 4 1", "")
     with pytest.raises(BadRequest, match="3 values"):
         model.holds([("office 4", "held by", "person 4 1")])

@@ -13,6 +13,7 @@ from knowwhen.cli.workers import Workers, together
 from knowwhen.console import say
 from knowwhen.errors import BadRequest
 from knowwhen.folders import check_run
+from knowwhen.text import plural
 
 Split = Annotated[str, typer.Option("--split", help="train, valid or test.")]
 Filter = Annotated[

@@ -121,5 +121,5 @@ def test_what_is_no_table_is_said(source, message):
 
 def test_a_dataset_prints_in_one_line():
     assert repr(kw.load(ROWS, fractions=(0, 0))) == (
-        "<Dataset 'facts': 2 train facts, 3 entities, 1 predicates, 2001 to 2014 by year>"
+        "<Dataset 'facts': 2 train facts, 3 entities, 1 predicate, 2001 to 2014 by year>"
     )
