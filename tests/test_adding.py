@@ -80,7 +80,8 @@ def test_a_new_predicate_needs_training(tmp_path):
     path.write_text("subject,predicate,object,time\nFrance,has presidnt,x,2020\n")
     new = kw.load(path, granularity="year", fractions=(0, 0))
     with pytest.raises(
-        BadRequest, match=r"no predicate 'has presidnt'.* did you mean 'has president'.* train again to use a new predicate"
+        BadRequest,
+        match=r"no predicate 'has presidnt'.* did you mean 'has president'.* train again to use a new predicate",
     ):
         extended(kw.load("leaders"), new)
 

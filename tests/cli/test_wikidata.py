@@ -189,7 +189,9 @@ def test_a_full_disk_is_one_line(dump, tmp_path, size, seen):
     assert ("facts extracted" in done.stderr) is seen
     assert "Traceback" not in done.stderr
     last = done.stderr.splitlines()[-1]
-    assert last.startswith(f"knowwhen: cannot write to {tmp_path / 'disk'}") and last.endswith("run the same command to continue")
+    assert last.startswith(f"knowwhen: cannot write to {tmp_path / 'disk'}") and last.endswith(
+        "run the same command to continue"
+    )
 
 
 def test_parts_are_extracted_and_merged(knowwhen, dump, tmp_path):

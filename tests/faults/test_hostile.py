@@ -85,9 +85,7 @@ def test_lines_that_end_as_they_did_long_ago_are_read(forks, tmp_path):
 
 @pytest.mark.parametrize("format", ["folder", "icews", "yago15k", "wikidata12k"])
 def test_a_file_is_no_folder(forks, world, format):
-    refused(
-        forks.run("data", "info", world / "facts.csv", "--format", format), f"the format {format} needs a folder"
-    )
+    refused(forks.run("data", "info", world / "facts.csv", "--format", format), f"the format {format} needs a folder")
 
 
 def test_arguments_and_candidates_that_are_not_utf8_are_said(forks, world, tmp_path):
@@ -115,7 +113,9 @@ def test_standard_output_that_is_full_or_gone_is_said_or_left(forks, world):
 
 def test_settings_beyond_the_machine_are_refused_before_a_run_is_begun(forks, world, tmp_path):
     train = ("train", world / "facts.csv", "--run", tmp_path / "run")
-    refused(forks.run(*train, "--set=training.device=cuda", cwd=tmp_path), "torch finds no 'cuda' device on this machine")
+    refused(
+        forks.run(*train, "--set=training.device=cuda", cwd=tmp_path), "torch finds no 'cuda' device on this machine"
+    )
     refused(forks.run(*train, "--set=model.rank=10000000000", cwd=tmp_path), "GB", "choose a smaller model.rank")
     refused(forks.run(*train, f"--set=model.rank=1{'0' * 25}", cwd=tmp_path), "choose a smaller model.rank")
     assert forks.run(*train, *SET, "--set=training.epochs=1", cwd=tmp_path).code == 0
@@ -229,7 +229,7 @@ def test_a_target_is_looked_at_before_the_work(forks, world, out):
             ("ask", "gone", "--batch", "questions.csv", "--out", out),
         ),
         "run": (
-            "is a folder; expected the name of a file",
+            "is a folder; expected a file to write",
             ("export", "gone", "--format", "parquet", "--out", out),
         ),
         "a.csv": ("cannot write to a.csv: Read-only", ("export", "gone", "--what", "answers", "--out", out)),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
@@ -147,6 +147,7 @@ def test_gradients_are_those_of_the_tensor(name, make):
     X = naive_tensor(model, tables)
     loss = (X[s, p, o, t] ** 2).sum() + (X[s, p, :, t] * weights).sum()
     naive = torch.autograd.grad(loss, tables.values(), allow_unused=True, materialize_grads=True)
+    assume(all(gradient.isfinite().all() for gradient in naive))  # a distance of exactly 0 has none
     for mine, theirs in zip(ours, naive, strict=True):
         assert_close(mine, theirs)
 
