@@ -208,7 +208,7 @@ def test_scores_that_are_not_finite_are_an_error(by_hand, bad, where):
     model, facts, known = by_hand
     model.X[0, 0, where, 0] = bad
     protocol = Protocol(times="all")
-    with pytest.raises(NonFiniteScores, match="tensor gave scores that are not finite; lower training.learning_rate"):
+    with pytest.raises(NonFiniteScores, match=r"tensor gave scores that are not finite; lower training\.learning_rate"):
         rank_objects(model, ask(facts, model.sizes, protocol), known, protocol)
 
 

@@ -302,7 +302,7 @@ def test_thresholds_come_from_train_where_valid_has_none(tools, dataset):
 def test_time_scores_that_are_not_finite_are_an_error(tools, dataset):
     model = planted(tools, dataset.test)
     model.X[0, 0, 4, 0] = float("nan")
-    with pytest.raises(NonFiniteScores, match="tensor gave scores that are not finite; lower training.learning_rate"):
+    with pytest.raises(NonFiniteScores, match=r"tensor gave scores that are not finite; lower training\.learning_rate"):
         time_scorer(model)(dataset.test)
 
 
