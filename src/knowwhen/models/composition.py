@@ -178,11 +178,15 @@ class TemporalModel(nn.Module):
         if self.correction is None:
             return found
         some = (parts[:, self.sparse_parts] != 0).any(-1).nonzero()[:, 0]
-        values = [found[:0]]
-        for part in chunks.slices(len(some), CORRECTED):
-            rows = some[part]
-            values.append(self.correction(self.correction.inputs(parts[rows], *(x[rows] for x in (s, p, o, t)))))
-        return found.index_put((some,), torch.cat(values))
+        return found.index_put((some,), self._corrected(parts[some], *(x[some] for x in (s, p, o, t))))
+
+    def _corrected(self, parts: Tensor, *ids: Tensor) -> Tensor:  # (n,)
+        """The same for parts of which some term's is about the object itself."""
+        assert self.correction is not None
+        values = [parts[:0, 0]]
+        for rows in chunks.slices(len(parts), CORRECTED):
+            values.append(self.correction(self.correction.inputs(parts[rows], *(x[rows] for x in ids))))
+        return torch.cat(values)
 
     def objects(
         self, s: Tensor, p: Tensor, t: Tensor, *, skipped: int = 0, asked: Tensor | None = None
@@ -239,7 +243,7 @@ class TemporalModel(nn.Module):
             parts = parts.with_made_scores()
             rows, objects, values = parts.spoken(self.sparse_parts)
             named = objects if self.shard is None else self.shard.ids(objects)
-            corrections = self.corrections(values, s[rows], p[rows], named, t[rows])
+            corrections = self._corrected(values, s[rows], p[rows], named, t[rows])
             scores = parts.scores(Cells(rows, objects, corrections))
         if self.shard is None:
             return scores
