@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce
-from operator import add
+from operator import add, or_
 
 import torch
 from torch import Tensor, nn
@@ -334,8 +334,8 @@ class ObjectParts:
             else:
                 columns.append(torch.zeros_like(columns[0]).index_add(0, next(places), term.values))
         parts = torch.stack(columns, dim=-1)
-        some = (parts[:, sparse_parts] != 0).any(-1).nonzero()[:, 0]
-        return rows[some], objects[some], parts[some]
+        some = reduce(or_, [columns[i] != 0 for i in sparse_parts])
+        return (rows, objects, parts) if some.all() else (rows[some], objects[some], parts[some])
 
 
 def _below(found: Cells | Product | Sparse, skipped: int) -> Cells | Scores:

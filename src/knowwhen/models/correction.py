@@ -63,7 +63,8 @@ class Correction(nn.Module):
         answers = None if right is None else right.cpu().numpy()
         ids = (ids.cpu().numpy() for ids in (s, p, o, t))
         counts = self.counts.of(*ids, itself=self.leave_out == "itself", right=answers)
-        return torch.cat([parts, torch.from_numpy(np.log1p(counts)).to(parts)], dim=-1)
+        logarithms = np.log1p(counts.T, out=np.empty(counts.shape[::-1]))  # column by column, as they are in memory
+        return torch.cat([parts, torch.from_numpy(logarithms).to(parts).mT], dim=-1)
 
     @torch.no_grad()
     def standardise(self, inputs: Tensor) -> None:

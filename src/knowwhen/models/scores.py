@@ -251,7 +251,7 @@ class Matrix(Scores):
         out.copy_(self.matrix[:, columns])
 
     def cells(self, rows: Tensor, columns: Tensor) -> Tensor:
-        return self.matrix[rows, columns]
+        return self.matrix.flatten().index_select(0, rows * self.columns + columns)
 
 
 class Total(Scores):

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from knowwhen.facts.index.history import Lags
+from knowwhen.facts.index.marks import Marks
 from knowwhen.facts.index.ranges import numbered, ranges
 from knowwhen.facts.index.spans import FAR, SpanIndex
 from knowwhen.facts.table import Bools, Facts, Ints
@@ -86,12 +87,17 @@ class Links:
 
     def between(self, s: Ints, p: Ints, o: Ints) -> Ints:
         """How many facts (s, p, o) there are, at any time."""
-        triples, counts = self._pairs
-        if not len(triples):
-            return np.zeros_like(s)
-        wanted = self._triple(s, p, o)
-        place = np.minimum(np.searchsorted(triples, wanted), len(triples) - 1)
-        return np.where(triples[place] == wanted, counts[place], 0)
+        (triples, counts), wanted = self._pairs, self._triple(s, p, o)
+        some = self._marks.perhaps(wanted)
+        wanted = wanted[some]
+        place = np.searchsorted(triples[:-1], wanted)
+        found = np.zeros_like(s)
+        found[some] = np.where(triples[place] == wanted, counts[place], 0)
+        return found
+
+    @cached_property
+    def _marks(self) -> Marks:
+        return Marks(self._pairs[0])
 
     @cached_property
     def _table(self) -> tuple[Ints, Ints] | None:

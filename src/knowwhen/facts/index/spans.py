@@ -9,13 +9,12 @@ from typing import Literal
 
 import numpy as np
 
+from knowwhen.facts.index.marks import Marks
 from knowwhen.facts.index.ranges import numbered, ordered, ranges
-from knowwhen.facts.table import OPEN, Bools, Ints
+from knowwhen.facts.table import OPEN, Ints
 
 FAR = 1 << 40  # beyond every time: an open begin lies at -FAR, an open end at FAR
 LARGE_TABLE = 1 << 24  # numbers in a table of all keys; where there would be more, keys are searched for
-MARKS, LARGEST_MARK = 8, 26  # bytes of a filter for each key, at most 64 MB in all
-MIXER = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: spreads neighbouring keys (Knuth, Fibonacci hashing)
 Key = Sequence[Ints]  # columns of ids from 0, all of one length: (s, p)
 
 
@@ -164,7 +163,7 @@ class SpanIndex:
             return self._numbers[self._packed(key)]
         packed = self._packed(key)
         found = np.full(len(packed), none)
-        some = np.flatnonzero(self._marks[self._mark(packed)])
+        some = self._marks.perhaps(packed)
         packed = packed[some]
         number = np.searchsorted(self._different, packed)
         known = np.append(self._different, -2)[number] == packed
@@ -188,20 +187,8 @@ class SpanIndex:
         return _frozen(different if self._keys is None else self._keys[different])
 
     @cached_property
-    def _marks(self) -> Bools:
-        """A Bloom filter with one mark for each key: most keys that there are not need not be searched for."""
-        found = np.zeros(1 << self._mark_bits, np.bool_)
-        found[self._mark(self._different)] = True
-        found.setflags(write=False)
-        return found
-
-    @property
-    def _mark_bits(self) -> int:
-        return min((MARKS * len(self._different) | 1).bit_length(), LARGEST_MARK)
-
-    def _mark(self, packed: Ints) -> Ints:  # (b,)
-        mixed = packed.astype(np.uint64) * MIXER
-        return np.asarray(mixed >> np.uint64(64 - self._mark_bits)).view(np.int64)
+    def _marks(self) -> Marks:
+        return Marks(self._different)
 
     @cached_property
     def starts(self) -> Ints:  # (different keys + 1,)

@@ -177,7 +177,7 @@ class ProfileScores(Listed):
     def cells(self, rows: Tensor, columns: Tensor) -> Tensor:
         if self._shared is not None:
             scores, number = self._shared
-            return scores[number[rows], columns]
+            return scores.flatten().index_select(0, number.index_select(0, rows) * self.columns + columns)
         found = [self.table.new_zeros(0)]
         for part in chunks.slices(len(rows), chunks.ENTRIES):
             row, o = arrays(rows[part], columns[part])
