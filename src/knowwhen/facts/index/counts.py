@@ -13,7 +13,7 @@ COUNTED = (
     *("o ever", "p o ever", "s o ever", "s p o ever", "o p s ever", "s ever", "s p ever"),
 )
 """What the columns of `Counts.of` count, for a question (s, p, ?, t) and its answer o."""
-Rows = slice | Ints
+Rows = slice | Ints  # of a batch
 ALL = slice(None)
 
 
@@ -87,6 +87,7 @@ class _Found:
         number = index.number([column[among] for column in key])
         counts = index.counts[number]
         known = np.flatnonzero(counts)
+        self.some: Rows
         if len(known) == self._rows:  # nothing to gather or to spread
             self.some, self._number, self._key, self.ever = ALL, number, key, counts
             return
