@@ -394,20 +394,20 @@ def test_what_several_processes_cannot_share_is_refused(terms, spec):
 def test_questions_of_one_predicate_and_time_share_profiles(monkeypatch):
     rows = [(0, 0, 1, 1, 2), (2, 0, 3, 0, 0), (3, 1, 0, OPEN, OPEN), (1, 1, 2, 3, OPEN), (1, 0, 3, 2, 4)]
     model = model_with(rows, terms=("object_profile",))
-    s, p, t = (torch.tensor(ids) for ids in ([0, 1, 2, 3, 0], [1, 0, 1, 0, 3], [2, 5, 2, 0, 4]))
+    s, p, t = (torch.tensor(ids) for ids in ([0, 1, 2, 3, 0, 1], [1, 0, 1, 0, 1, 0], [2, 5, 2, 5, 2, 5]))
     with torch.no_grad():
         found = []
         for limit in (chunks.SCORE_BYTES, 1):  # shared, and one by one
             monkeypatch.setattr(chunks, "SCORE_BYTES", limit)
             profiles = model.terms[0].objects(s, p, t, None).dense
             assert (profiles._shared is None) == (limit == 1)
-            out = torch.ones(5, 3, dtype=torch.float64)
+            out = torch.ones(6, 3, dtype=torch.float64)
             profiles.add_to(slice(1, 4), out)
-            every = [ids.flatten() for ids in torch.meshgrid(torch.arange(5), torch.arange(4), indexing="ij")]
+            every = [ids.flatten() for ids in torch.meshgrid(torch.arange(6), torch.arange(4), indexing="ij")]
             found.append((profiles.whole(), profiles.at(torch.tensor([3, 0])), profiles.cells(*every), out))
     for shared, single in zip(*found, strict=True):
         assert_close(shared, single)
-    assert len(found[0][0].unique()) > 3
+    assert len(found[0][0].unique()) > 2
     assert model.terms[0].objects(s, p, t, None).dense._shared is None  # a gradient is wanted
 
 

@@ -21,6 +21,8 @@ from knowwhen.models.registry import register_evidence
 from knowwhen.models.scores import Cells, Listed, Sparse
 from knowwhen.models.sizes import Sizes
 
+DENSE = 16  # times as many scores as are not 0, up to which adding all takes less time than finding these
+
 
 class ObjectProfileOptions(LagOptions):
     lags: tuple[int, ...] = Field(YEARS, min_length=1, description="Upper bounds of the lag classes.")
@@ -145,13 +147,19 @@ class ProfileScores(Listed):
 
     @cached_property
     def _shared(self) -> tuple[Tensor, Tensor] | None:  # (k, E), (b,)
-        """The scores for the different predicates and times, and which of them each row has."""
+        """The scores for the different predicates and times, and which of them each row has; None where it is dear."""
+        if self.table.requires_grad or self.rows * self.columns > DENSE * self._listed_count:
+            return None
         T = self.term.sizes.timestamps
         keys, number = numbered(self.p * (T + 1) + np.minimum(self.t, T))
-        if self.table.requires_grad or len(keys) > chunks.rows_at_once(self.columns):
+        if len(keys) > min(self.rows // 2, chunks.rows_at_once(self.columns)):
             return None
         different = ProfileScores(self.term, *np.divmod(keys, T + 1), self.device)
         return Listed.at(different, slice(0, self.columns)), torch.from_numpy(number).to(self.device)
+
+    @property
+    def _listed_count(self) -> int:
+        return int((self.profiles.first[self.p + 1] - self.profiles.first[self.p]).sum())
 
     def at(self, columns: slice | Tensor) -> Tensor:
         if self._shared is None:
