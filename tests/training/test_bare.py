@@ -70,7 +70,9 @@ def test_training_makes_a_model_of_a_bare_fit_without_fitting_again(leaders, tmp
         kw.train(leaders.without_test, run=tmp_path, resume=True)
     model = kw.train(leaders, run=tmp_path, resume=True)
     assert model.records == records and model.calibration is not None
-    assert len((tmp_path / "timing.jsonl").read_text().splitlines()) == 2  # epochs, each trained once
+    timing = [json.loads(line) for line in (tmp_path / "timing.jsonl").read_text().splitlines()]
+    assert [line["epoch"] for line in timing] == [1, 2]  # each trained once
+    assert all(line["seconds"] > 0 and line["processor_seconds"] > 0 for line in timing)
     assert kw.open(tmp_path).evaluate("valid").mrr == pytest.approx(best_valid_mrr(records))
 
 

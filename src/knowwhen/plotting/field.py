@@ -10,15 +10,15 @@ from knowwhen.plotting.figures import COLOURS, INK, bare, new_figure, plain, spr
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Point = tuple[str, int, float, float]  # model, parameters, minutes of training, test MRR
+Point = tuple[str, int, float, float]  # model, parameters, processor minutes of training, test MRR
 
 
 def field_figure(points: Sequence[Point], data: str) -> Figure:
-    """Test MRR against parameters, in millions, and against minutes of training, on a logarithmic axis."""
+    """Test MRR against parameters, in millions, and against processor minutes of training, on a logarithmic axis."""
     figure = new_figure(11, 6)
     sides = (
         ("parameters, millions", [parameters / 1e6 for _, parameters, _, _ in points]),
-        ("minutes of training", [max(minutes, 0.01) for _, _, minutes, _ in points]),
+        ("processor minutes of training", [max(minutes, 0.01) for _, _, minutes, _ in points]),
     )
     scores = [mrr for *_, mrr in points]
     room = (max(scores) - min(scores) or 1) / 30
