@@ -175,7 +175,11 @@ class Keyed(Scores):
         order = self.number.argsort(stable=True)
         sizes = torch.bincount(self.number, minlength=len(self.keys)).tolist()
         groups = self.query[order].split(sizes)  # type: ignore[no-untyped-call]
-        made = [self.block(query, self.candidates(ids, key)) for query, key in zip(groups, self.keys, strict=True)]
+        made: list[Tensor] = []
+        # Rows are looked up once for some keys, not for each: every look-up has a gradient as large as its table.
+        at_once = chunks.rows_at_once(len(ids) * self.query.shape[-1], chunks.CACHE_BYTES)
+        for part in chunks.slices(len(self.keys), at_once):
+            made += map(self.block, groups[part], self.candidates(ids, self.keys[part, None]))  # (k, n, d)
         return torch.cat(made)[order.argsort()] if made else self.query.new_zeros(0, len(ids))
 
     def cells(self, rows: Tensor, columns: Tensor) -> Tensor:
