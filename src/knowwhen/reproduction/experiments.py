@@ -28,6 +28,7 @@ class Setting(StrEnum):
 
     MODEL = "model.name"
     RANK = "model.rank"
+    NORM = "model.norm"
     EVIDENCE = "model.evidence"
     HELD_OUT = "correction.held_out"
     SAMPLING = "objective.sampling"
