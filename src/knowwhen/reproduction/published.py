@@ -72,7 +72,7 @@ def published_rows(results: Sequence[Result]) -> list[Row]:
 
 PUBLISHED = Table(
     "published",
-    "The field as published: each paper's set-up, with the reciprocals, filter and ties of all our tables",
+    "The field as published: each paper's set-up, stopped early; reciprocals, filter and ties as in all our tables",
     plan_published,
     published_rows,
     datasets=(DATA,),
