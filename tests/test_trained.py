@@ -122,8 +122,8 @@ def test_ctrl_c_saves_within_a_moment_and_resume_ends_the_same(finished, tmp_pat
 
 
 # Reads a line with seconds and a run's folder, trains there in a copy of itself that is killed after so many seconds of
-# CPU time, and says how it ended. It is a process of its own, because polars' threads do not survive a fork: here it has
-# not used them yet.
+# CPU time, and says how it ended. A process of its own, because polars' threads do not survive a fork: here nothing has
+# used them yet.
 TRAINER = f"""
 import os, signal, sys
 import knowwhen.trained
