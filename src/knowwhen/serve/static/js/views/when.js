@@ -25,10 +25,10 @@ export function when(main, { info, parameters }) {
   async function run({ push = true } = {}) {
     const asked = Object.fromEntries(PLACES.map((place) => [place, fields[place].value]));
     remember("when", { ...asked, infer: infer.checked ? "1" : "" }, { push });
-    if (PLACES.some((place) => !asked[place])) return fill(results, await start());
-    const waiting = setTimeout(() => fill(results, loading("Inferring dates")), 150);
+    const isComplete = PLACES.every((place) => asked[place]);
+    const waiting = isComplete && setTimeout(() => fill(results, loading("Inferring dates")), 150);
     try {
-      fill(results, await only((signal) => answer(asked, signal)));
+      fill(results, await only((signal) => (isComplete ? answer(asked, signal) : start())));
     } catch (error) {
       if (!isOutdated(error))
         fill(
