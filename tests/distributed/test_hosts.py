@@ -76,7 +76,7 @@ def test_a_host_that_vanishes_ends_in_an_error_and_the_run_goes_on(hosts, tmp_pa
     found = in_processes(2, train, run, "leaders", hosts=hosts, fails=True, seconds=3)
     cutter.join()
     assert [type(error) for error in found] == [LostOthers] * 2
-    assert all("the other processes do not answer" in str(error) for error in found)
+    assert all("the other processes do not respond" in str(error) for error in found)
     assert 0 < len(kw.open(run).records) < 20
     in_processes(2, train, run, None)  # elsewhere
     assert len(kw.open(run).records) == 20

@@ -37,9 +37,9 @@ def evaluate(
 ) -> Metrics:
     """The ranking metrics of a split, or of `sample` facts drawn from it with the protocol's seed.
 
-    The model is a trained one, which brings its data, a model, or any object with `score(s, p, o, t)`: then every
-    entity is scored in the place that is asked for. `progress=True` shows a bar on stderr; a function is called with
-    what is done and what there is.
+    The model is a trained model, which brings its data, a bare model, or any object with `score(s, p, o, t)`, which is
+    then called with every entity in the place of the unknown. `progress=True` shows a bar on stderr; a function is
+    called with the number of queries done and the total.
     """
     scorer, dataset = scorer_of(model, dataset)
     ranks = rank_split(scorer, dataset, split, protocol or Protocol(), sample=sample, progress=progress)

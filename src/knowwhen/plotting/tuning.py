@@ -30,7 +30,7 @@ def tuning_figure(trials: Sequence[Tried], space: Mapping[str, Any], importances
     """
     shown = [trial for trial in trials if trial[0] in MARKS and (trial[1] is not None or trial[0] == "failed")]
     if not any(mrr is not None for _, mrr, _ in shown):
-        raise BadRequest("no trial to plot: none was validated yet")
+        raise BadRequest("no trials to plot: none has been validated yet")
     count = len(space) + bool(importances)
     columns = min(COLUMNS, 2 if count == 4 else count)
     rows = -(-count // columns)

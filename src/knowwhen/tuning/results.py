@@ -99,7 +99,7 @@ class Tuning(Drawable, Tabular):
                 lines.append(f"trial {trial.number} failed: {trial.error}")
         if self.importances:
             shares = ", ".join(f"{name} {share:.2f}" for name, share in self.importances.items() if share >= CLEAR)
-            lines += ["", f"what mattered: {shares or 'nothing that these trials show'}"]
+            lines += ["", f"what mattered: {shares or 'these trials do not tell'}"]
         return "\n".join(lines)
 
 
