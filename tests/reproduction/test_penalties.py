@@ -124,7 +124,9 @@ def test_the_order_of_penalties_is_set_against_the_papers(of_plan):
     assert "omega3" not in note
     assert note in report.results_page(other)
     ends = [of_plan(e, mrr=0.6 + paper.TABLE3[e.row.removesuffix(LONG)]) for e in planned() if e.row.endswith(LONG)]
-    assert penalties.order_note(ends).startswith("On icews05-15, trained to the end, the order of the penalties is that of")
+    assert penalties.order_note(ends).startswith(
+        "On icews05-15, trained to the end, the order of the penalties is that of"
+    )
 
 
 def test_curves_are_hulls_on_the_left_and_penalties_on_the_right(of_plan):
