@@ -93,7 +93,7 @@ def evaluate_times(
     progress: bool | Progress | None = None,
     head: Callable[[TimeTask], TimeScores] | None = None,
 ) -> TimeMetrics:
-    """How well time questions about a split, or `sample` facts of it, are answered, beside two trivial baselines.
+    """The metrics of time questions about a split, or `sample` of its facts, next to two simple baselines.
 
     With the `head` of a model, the answers are its own, and the decomposition's curve is one more to compare with.
     """

@@ -32,7 +32,7 @@ def grid(axes: Mapping[str, Sequence[object]]) -> list[Point]:
 
 
 def point_of(config: Config) -> Point:
-    """All settings of a run, in JSON's types."""
+    """All settings of a run, as JSON types."""
     return config.flat()
 
 
