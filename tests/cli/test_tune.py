@@ -159,7 +159,7 @@ def test_a_bar_with_time_left_on_a_terminal(on_terminal, here):
         (["leaders", "--run", "s", "--set", "model.rank=0"], "knowwhen: model.rank is 0: input should be greater"),
         (["leaders", "--run", "s", "--figure", "f.gif"], "knowwhen: cannot write a figure to 'f.gif'"),
         (["nowhere", "--run", "s"], "knowwhen: no dataset, folder or file 'nowhere'"),
-        (["--run", "s", "--only-report"], "knowwhen: s holds no study; `knowwhen tune DATA --run s` makes one"),
+        (["--run", "s", "--only-report"], "knowwhen: s contains no study; `knowwhen tune DATA --run s` starts one"),
         (["-", "--run", "s", "--workers", "2"], "knowwhen: --workers needs data that each process can read"),
         (["leaders", "--run", "/proc/nowhere"], "knowwhen: cannot write to /proc/nowhere: No such file or directory"),
     ],
@@ -177,4 +177,4 @@ def test_another_command_does_not_continue_a_study(knowwhen, straight):
     done = knowwhen(*COMMAND[: -len(SET)], "--set=model.rank=5", cwd=straight)
     assert done.returncode == 1
     message = json.loads(done.stderr)["message"]
-    assert message.startswith("study holds a study with settings.") and message.endswith("or choose another --run")
+    assert message.startswith("study contains a study with settings.") and message.endswith("or choose another --run")

@@ -80,7 +80,7 @@ def test_a_host_that_vanishes_ends_in_an_error_and_the_run_goes_on(hosts, tmp_pa
     hosts[1].cut()
     both.join()
     assert [type(error) for error in found] == [LostOthers] * 2
-    assert all("the other processes do not answer" in str(error) for error in found)
+    assert all("the other processes do not respond" in str(error) for error in found)
     done = len(kw.open(run).records)
     assert 0 < done < 400
     in_processes(2, train, run, None, done + 2)  # elsewhere

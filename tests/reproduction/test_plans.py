@@ -91,9 +91,7 @@ def test_without_evidence_the_rest_of_the_recipe_is_the_same():
 def test_correction_is_for_recipes_that_hold_facts_out(monkeypatch):
     corrected = {e.data for e in planned(EVIDENCE) if e.row == CORRECTED}
     assert corrected == {"icews14", "icews05-15", "yago15k", "wikidata12k", "leaders"}
-    nothing = (
-        r"the recipe for yago15k has nothing for unioncomplex\+evidence\+correction: no such term, or no facts held"
-    )
+    nothing = r"the recipe for yago15k has no unioncomplex\+evidence\+correction: it does not have that term"
     bare = read_config("evidence-yago15k", {"correction.held_out": 0})
     monkeypatch.setattr(evidence, "read_config", lambda name: bare)
     with pytest.raises(BadRequest, match=nothing):

@@ -82,7 +82,7 @@ def test_a_run_that_fails_does_not_keep_the_others_from_theirs(done):
     plan = [counting("bad", measure=diverges), counting("good")]
     told, outcome = done(lambda _: plan)
     assert len(told) == 2 and outcome.measured == [plan[1].name]
-    with pytest.raises(RunError, match=r"1 of the runs failed, table2-leaders-bad-seed0: the loss of epoch 1 is nan"):
+    with pytest.raises(RunError, match=r"1 run failed; table2-leaders-bad-seed0: the loss of epoch 1 is nan"):
         outcome.check()
 
 

@@ -62,7 +62,7 @@ def test_a_bare_fit_never_sees_test(leaders, tmp_path, monkeypatch):
 def test_training_makes_a_model_of_a_bare_fit_without_fitting_again(leaders, tmp_path):
     quick = {"dating.passes": 0}
     records = fit(tmp_path, leaders, **quick)
-    with pytest.raises(RunError, match="keeps no copy of its data, as a trial of a study; make a model"):
+    with pytest.raises(RunError, match="is a trial of a study, without a copy of its data; turn it into a model"):
         kw.open(tmp_path)
     with pytest.raises(BadRequest, match="keeps no copy of its data; name the data to train on"):
         kw.train(None, run=tmp_path, resume=True)
@@ -78,7 +78,7 @@ def test_training_makes_a_model_of_a_bare_fit_without_fitting_again(leaders, tmp
 
 def test_a_folder_with_other_settings_is_refused(leaders, tmp_path):
     fit(tmp_path, leaders)
-    with pytest.raises(RunError, match="was begun with other settings or other data; move it away to begin again"):
+    with pytest.raises(RunError, match="was started with other settings or data; move it away to start again"):
         fit(tmp_path, leaders, **{"model.rank": 5})
     assert json.loads((tmp_path / "metrics.jsonl").read_text().splitlines()[0])["epoch"] == 1
 

@@ -53,7 +53,7 @@ def scorer_of(model: Evaluated, dataset: Dataset | None) -> tuple[ObjectScorer, 
         model, own = trained.model, trained.dataset
         dataset = own if dataset is None else dataset
         if dataset is not own and not _same_names(dataset, own):
-            raise BadRequest(f"{dataset.name} has other names than {own.name}, on which the model was trained")
+            raise BadRequest(f"{dataset.name} has different names from {own.name}, on which the model was trained")
     if dataset is None:
         raise BadRequest(f"name the data to evaluate {type(model).__name__} on; only a trained model brings its own")
     if hasattr(model, "objects") and hasattr(model, "sizes"):
@@ -88,7 +88,7 @@ class EveryObject:
         found = torch.as_tensor(self.scorer.score(*(ids.flatten() for ids in facts)))
         if found.shape != (facts[0].numel(),):
             raise BadRequest(
-                f"{self.name}.score gave numbers of shape {tuple(found.shape)} for {facts[0].numel()} facts; "
+                f"{self.name}.score returned numbers of shape {tuple(found.shape)} for {facts[0].numel()} facts; "
                 "expected one for each"
             )
         return found.reshape(facts[0].shape)

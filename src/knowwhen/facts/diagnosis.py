@@ -97,7 +97,7 @@ class Diagnosis:
         return len(self.report.files) == 1
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in JSON's types."""
+        """Everything as JSON types."""
         return {
             **self.counts,
             "near_duplicates": self.near_duplicates,

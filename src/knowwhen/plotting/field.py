@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from knowwhen.plotting.figures import COLOURS, INK, bare, new_figure, plain, spread, title
+from knowwhen.plotting.figures import COLOURS, INK, bare, log_axis, new_figure, plain, spread, title
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,9 +38,7 @@ def field_figure(points: Sequence[Point], data: str) -> Figure:
             )
         axes.set_xlabel(label, color=INK)
         if i:
-            axes.set_xscale("log")
-            for axis_formatter in (axes.xaxis.set_major_formatter, axes.xaxis.set_minor_formatter):
-                axis_formatter("{x:g}")
+            log_axis(axes)
         else:
             axes.set_xlim(0, 1.1 * max(places))
         title(axes, f"{data}: test MRR" if not i else "")

@@ -157,7 +157,7 @@ def figure(results: Sequence[Result]) -> Figure | None:
 
 FIELD = Table(
     "field",
-    "The field, trained alike: one loss, one budget, as many trials for each; valid chooses",
+    "The field, trained alike: the same loss, size and number of trials for every model",
     plan_field,
     field_rows,
     datasets=tuple(SIZES),

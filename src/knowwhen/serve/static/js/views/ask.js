@@ -165,7 +165,7 @@ export function ask(main, { info, parameters }) {
         h("button", { class: "primary" }, "Ask"),
       ),
       fields.time.panel,
-      h("label", { class: "check" }, novel, " only what is not known yet"),
+      h("label", { class: "check" }, novel, " only new answers"),
     ),
     answers,
   );

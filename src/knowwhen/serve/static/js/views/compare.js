@@ -130,7 +130,7 @@ export function compare(main, { info, parameters }) {
           { onpointerenter: () => point(visible(curve.name)), onpointerleave: () => point(null) },
           h("span", { class: `swatch colour-${curve.colour}`, "aria-hidden": "true" }),
           entityLink(curve.name, curve.key),
-          h("small", {}, curve.known.length ? curve.known.map(span).join("; ") : "not known here"),
+          h("small", {}, curve.known.length ? curve.known.map(span).join("; ") : "no known facts in this time"),
           h(
             "button",
             {

@@ -230,7 +230,7 @@ async function show(results, key, info, parameters, field) {
       h("span", { class: "sample known" }),
       "known",
       h("span", { class: "sample known open-right" }),
-      "no end known",
+      "end unknown",
       h("span", { class: "sample inferred" }),
       "inferred at sampled dates",
     ),

@@ -209,7 +209,7 @@ function result(found, beyond, asked, info) {
 /** A known begin with an end that is more likely missing than not is shown as open. */
 function headline(found) {
   if (found.inferred.includes("end") && found.no_end > 0.5)
-    return found.begin ? `since ${date(found.begin)}` : "no end known";
+    return found.begin ? `since ${date(found.begin)}` : "end unknown";
   return found.spans.map((one) => span([one.begin, one.end])).join(" and ");
 }
 
