@@ -87,7 +87,7 @@ def tune(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Search for the settings with the best validation MRR. Ctrl-C saves and stops, the same command continues.
+    """Search for the settings with the best validation MRR. Ctrl-C saves and stops; the same command continues.
 
     Example: knowwhen tune leaders --recipe leaders --space basic --trials 20 --run runs/tuned
     """
