@@ -4,7 +4,9 @@
 
 Prints one JSON object. `step` and `evaluation` are the time without evidence over the time with all of it, measured in
 this process, in turns; the model with evidence has a correction, too, where the recipe learns one. Its values are the
-initial ones, which cost what others do.
+initial ones, which cost what others do. `questions_ms` are the milliseconds of a question of valid with all evidence,
+by how many facts the subject has in train: "10" are those with at least 10 and less than 100. With one thread it is the
+processor's time that is measured, which other work on the machine disturbs less.
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +25,7 @@ import torch
 import knowwhen as kw
 from benchmarks.softmax import seconds_in_turns
 from benchmarks.training import batches
-from knowwhen.evaluation import evaluate
+from knowwhen.evaluation import Protocol, ask, evaluate
 from knowwhen.facts.dataset import Dataset
 from knowwhen.models import Background, TemporalModel
 from knowwhen.training.config import Config, read_config
@@ -41,12 +45,38 @@ def step_of(model: TemporalModel, dataset: Dataset, config: Config) -> Callable[
     return lambda: learner.step(objective, next(stream))
 
 
-def evaluation_of(model: TemporalModel, dataset: Dataset, config: Config, sample: int) -> Callable[[], Any]:
+def complete(model: TemporalModel, dataset: Dataset, config: Config) -> TemporalModel:
+    """The model with a correction, where the recipe learns one."""
     if config.correction.held_out and model.terms:
         model = model.corrected().recall(Background.of(dataset))
         assert model.correction is not None
         model.correction.initialise(torch.Generator().manual_seed(0))
-    return lambda: evaluate(model, dataset, "valid", sample=sample)
+    return model
+
+
+def questions_by_facts(model: TemporalModel, dataset: Dataset, most: int = 100) -> dict[str, Callable[[], Any]]:
+    """At most so many questions of valid, of each order of magnitude of the subject's facts, with their number."""
+    questions = ask(dataset.valid, model.sizes, Protocol())
+    entities = np.concatenate([dataset.train.subject, dataset.train.object])
+    digits = np.char.str_len(np.bincount(entities, minlength=model.sizes.entities)[questions.s].astype(str))
+    jobs = {}
+    for size in np.unique(digits).tolist():
+        rows = np.random.default_rng(0).permutation(np.flatnonzero(digits == size))[:most]
+        ids = [torch.from_numpy(column[rows]) for column in (questions.s, questions.p, questions.t)]
+        jobs[f"{10 ** (size - 1)}"] = asking(model, *ids)
+    return jobs
+
+
+def asking(model: TemporalModel, *ids: torch.Tensor) -> Callable[[], int]:
+    """Asks question by question; returns how many there are."""
+
+    @torch.no_grad()
+    def run() -> int:
+        for s, p, t in zip(*(column.split(1) for column in ids), strict=True):  # type: ignore[no-untyped-call]
+            model.objects(s, p, t)
+        return len(ids[0])
+
+    return run
 
 
 def main() -> None:
@@ -66,17 +96,22 @@ def main() -> None:
     models = [new_model(config, dataset).initialise(torch.Generator().manual_seed(0)) for config in configs]
     found: dict[str, Any] = {"data": dataset.name, "recipe": options.recipe, "threads": options.threads}
     pairs = dict(zip(("with", "without"), zip(models, configs, strict=True), strict=True))
-    jobs = {
-        "step": {name: step_of(model, dataset, config) for name, (model, config) in pairs.items()},
-        "evaluation": {
-            name: evaluation_of(model, dataset, config, options.sample) for name, (model, config) in pairs.items()
-        },
+    clock = time.process_time if options.threads == 1 else time.perf_counter
+    steps = {name: step_of(model, dataset, config) for name, (model, config) in pairs.items()}
+    whole = {name: complete(model, dataset, config) for name, (model, config) in pairs.items()}
+    evaluations = {
+        name: partial(evaluate, model, dataset, "valid", sample=options.sample) for name, model in whole.items()
     }
-    for name, both in jobs.items():
-        taken = seconds_in_turns(both, options.rounds if name == "step" else 3)
+    for name, both, rounds in (("step", steps, options.rounds), ("evaluation", evaluations, options.rounds // 2 + 1)):
+        taken = seconds_in_turns(both, rounds, clock)
         seconds = {which: statistics.median(times) for which, times in taken.items()}
         found[name] = round(seconds["without"] / seconds["with"], 3)
         found[f"{name}_seconds"] = {which: round(value, 4) for which, value in seconds.items()}
+    asked = questions_by_facts(whole["with"], dataset)
+    found["questions_ms"] = {
+        facts: round(statistics.median(times) / asked[facts]() * 1000, 2)
+        for facts, times in seconds_in_turns(asked, 3, clock).items()
+    }
     print(json.dumps(found))
 
 

@@ -50,15 +50,17 @@ def limit_jobs(b: int, E: int, d: int, dtype: torch.dtype) -> dict[str, Job]:
     return {"wide": as_wide, "tall": as_tall, "tiles": as_tiles}
 
 
-def seconds_in_turns(jobs: Mapping[str, Job], repeat: int) -> dict[str, list[float]]:
+def seconds_in_turns(
+    jobs: Mapping[str, Job], repeat: int, clock: Callable[[], float] = time.perf_counter
+) -> dict[str, list[float]]:
     """Seconds of each job, `repeat` times, one after the other; a first round warms up and is not counted."""
     taken: dict[str, list[float]] = {name: [] for name in jobs}
     for i in range(repeat + 1):
         for name, job in jobs.items():
-            start = time.perf_counter()
+            start = clock()
             job()
             if i:
-                taken[name].append(time.perf_counter() - start)
+                taken[name].append(clock() - start)
     return taken
 
 

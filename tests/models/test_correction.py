@@ -5,6 +5,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from knowwhen import chunks
 from knowwhen.facts.index.counts import Counts
 from knowwhen.facts.table import OPEN, Facts
 from knowwhen.models import (
@@ -17,6 +18,7 @@ from knowwhen.models import (
     build,
     composition,
 )
+from knowwhen.models.correction import WIDTH
 
 SIZES = Sizes(entities=4, predicates=2, timestamps=5, undated_row=True)
 POSITIONS = np.array([0, 1, 2, 5, 9])
@@ -130,3 +132,14 @@ def test_standardised_inputs_have_mean_0_and_deviation_1():
     z = (x - correction.mean) / correction.deviation
     assert_close(z.mean(0), torch.zeros_like(z[0]), atol=1e-6, rtol=0)
     assert_close(z[:, 1:].std(0), torch.ones_like(z[0, 1:]))
+
+
+def test_without_a_gradient_the_network_runs_in_pieces(monkeypatch):
+    correction = corrected().correction
+    x = torch.randn(7, len(correction.mean), dtype=torch.float64)
+    whole = correction(x)
+    monkeypatch.setattr(chunks, "CACHE_BYTES", 8 * WIDTH * 3)
+    with torch.no_grad():
+        assert_close(correction(x), whole)
+        assert correction(x[:0]).shape == (0,)
+    assert whole.requires_grad

@@ -389,3 +389,36 @@ def test_what_several_processes_cannot_share_is_refused(terms, spec):
     evidence = {term: term_options(term) for term in terms}
     with splitting(Shard(0, 2)), pytest.raises(BadRequest, match="cannot be split over processes; use one process"):
         build(Specification("tntcomplex", SIZES, {"rank": 2}, evidence, **spec))
+
+
+def test_questions_of_one_predicate_and_time_share_profiles(monkeypatch):
+    rows = [(0, 0, 1, 1, 2), (2, 0, 3, 0, 0), (3, 1, 0, OPEN, OPEN), (1, 1, 2, 3, OPEN), (1, 0, 3, 2, 4)]
+    model = model_with(rows, terms=("object_profile",))
+    s, p, t = (torch.tensor(ids) for ids in ([0, 1, 2, 3, 0], [1, 0, 1, 0, 3], [2, 5, 2, 0, 4]))
+    with torch.no_grad():
+        found = []
+        for limit in (chunks.SCORE_BYTES, 1):  # shared, and one by one
+            monkeypatch.setattr(chunks, "SCORE_BYTES", limit)
+            profiles = model.terms[0].objects(s, p, t, None).dense
+            assert (profiles._shared is None) == (limit == 1)
+            out = torch.ones(5, 3, dtype=torch.float64)
+            profiles.add_to(slice(1, 4), out)
+            every = [ids.flatten() for ids in torch.meshgrid(torch.arange(5), torch.arange(4), indexing="ij")]
+            found.append((profiles.whole(), profiles.at(torch.tensor([3, 0])), profiles.cells(*every), out))
+    for shared, single in zip(*found, strict=True):
+        assert_close(shared, single)
+    assert len(found[0][0].unique()) > 3
+    assert model.terms[0].objects(s, p, t, None).dense._shared is None  # a gradient is wanted
+
+
+@pytest.mark.parametrize("facts", [50, 500])
+def test_a_question_costs_no_more_than_the_bounds_however_busy_its_entities(facts):
+    """A hub with its neighbours, who all are alike: without bounds there would be facts² paths."""
+    near, hub, cap = 4, 5, 3
+    star = [(0, i % 2, 1 + i % 3, i % 5, i % 5) for i in range(facts)]
+    model = model_with(star, terms=("repeat_history", "path_history"), near=near, hub=hub, cap=cap)
+    repeat, path = model.terms
+    for s, p, t in np.ndindex(4, 4, 5):
+        query, ids = ([made([i]) for i in (s, p, t)] for made in (torch.tensor, np.array))
+        assert len(path._paths(*query, None).row) <= near * hub * cap
+        assert len(repeat._repeats(*ids, np.array([-1])).place) <= cap

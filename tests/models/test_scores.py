@@ -37,6 +37,8 @@ def test_every_reading_is_of_the_naive_matrix(case, data):
         out = torch.full((case.b, stop - start), torch.nan, dtype=torch.float64)
         scores.write(slice(start, stop), out)
         assert_close(out, X[:, start:stop])
+        scores.add_to(slice(start, stop), out)
+        assert_close(out, 2 * X[:, start:stop])
         m = data.draw(st.integers(0, 8))
         rows, columns = (
             torch.tensor(data.draw(st.lists(st.integers(0, n - 1), min_size=m, max_size=m)), dtype=torch.int64)

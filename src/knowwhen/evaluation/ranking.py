@@ -29,6 +29,7 @@ from knowwhen.evaluation.protocol import Protocol, Ties
 from knowwhen.evaluation.questions import Floats, Questions, check_finite
 from knowwhen.evaluation.scorers import ObjectScorer
 from knowwhen.facts.index.known import KnownFacts
+from knowwhen.facts.index.ranges import rows_in_order
 from knowwhen.facts.table import Bools, Facts, Ints
 from knowwhen.models import TemporalModel
 from knowwhen.models.scores import Scores
@@ -77,7 +78,10 @@ def rank_objects(
     """
     counts = [np.empty(len(questions), np.int64) for _ in range(2)]
     room = Room.of(model)
-    for rows in chunks.even_slices(len(questions), room.batch):
+    # Questions of one predicate and time follow each other: models share what they make for these.
+    order = rows_in_order([questions.p, questions.t])
+    for batch in chunks.even_slices(len(questions), room.batch):
+        rows = order[batch]
         part = questions[rows]
         scores = ScoreTiles.of(model, part, room)
         for column, found in zip(
@@ -85,7 +89,7 @@ def rank_objects(
         ):
             column[rows] = found.cpu().numpy()
         if progress:
-            progress(rows.stop, len(questions))
+            progress(batch.stop, len(questions))
     better, equal = counts
     return Ranks(questions, better, equal, _unseen(questions.facts, seen)[questions.fact], protocol)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce
-from operator import add
+from operator import add, or_
 
 import torch
 from torch import Tensor, nn
@@ -178,11 +178,15 @@ class TemporalModel(nn.Module):
         if self.correction is None:
             return found
         some = (parts[:, self.sparse_parts] != 0).any(-1).nonzero()[:, 0]
-        values = [found[:0]]
-        for part in chunks.slices(len(some), CORRECTED):
-            rows = some[part]
-            values.append(self.correction(self.correction.inputs(parts[rows], *(x[rows] for x in (s, p, o, t)))))
-        return found.index_put((some,), torch.cat(values))
+        return found.index_put((some,), self._corrected(parts[some], *(x[some] for x in (s, p, o, t))))
+
+    def _corrected(self, parts: Tensor, *ids: Tensor) -> Tensor:  # (n,)
+        """The same for parts of which some term's is about the object itself."""
+        assert self.correction is not None
+        values = [parts[:0, 0]]
+        for rows in chunks.slices(len(parts), CORRECTED):
+            values.append(self.correction(self.correction.inputs(parts[rows], *(x[rows] for x in ids))))
+        return torch.cat(values)
 
     def objects(
         self, s: Tensor, p: Tensor, t: Tensor, *, skipped: int = 0, asked: Tensor | None = None
@@ -239,7 +243,7 @@ class TemporalModel(nn.Module):
             parts = parts.with_made_scores()
             rows, objects, values = parts.spoken(self.sparse_parts)
             named = objects if self.shard is None else self.shard.ids(objects)
-            corrections = self.corrections(values, s[rows], p[rows], named, t[rows])
+            corrections = self._corrected(values, s[rows], p[rows], named, t[rows])
             scores = parts.scores(Cells(rows, objects, corrections))
         if self.shard is None:
             return scores
@@ -330,8 +334,8 @@ class ObjectParts:
             else:
                 columns.append(torch.zeros_like(columns[0]).index_add(0, next(places), term.values))
         parts = torch.stack(columns, dim=-1)
-        some = (parts[:, sparse_parts] != 0).any(-1).nonzero()[:, 0]
-        return rows[some], objects[some], parts[some]
+        some = reduce(or_, [columns[i] != 0 for i in sparse_parts])
+        return (rows, objects, parts) if some.all() else (rows[some], objects[some], parts[some])
 
 
 def _below(found: Cells | Product | Sparse, skipped: int) -> Cells | Scores:

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from knowwhen import chunks
 from knowwhen.facts.index.counts import COUNTED, Counts
 from knowwhen.models.evidence.base import LeaveOut
 from knowwhen.models.sizes import Background, Sizes
@@ -62,7 +63,8 @@ class Correction(nn.Module):
         answers = None if right is None else right.cpu().numpy()
         ids = (ids.cpu().numpy() for ids in (s, p, o, t))
         counts = self.counts.of(*ids, itself=self.leave_out == "itself", right=answers)
-        return torch.cat([parts, torch.from_numpy(np.log1p(counts)).to(parts)], dim=-1)
+        logarithms = np.log1p(counts.T, out=np.empty(counts.shape[::-1]))  # column by column, as they are in memory
+        return torch.cat([parts, torch.from_numpy(logarithms).to(parts).mT], dim=-1)
 
     @torch.no_grad()
     def standardise(self, inputs: Tensor) -> None:
@@ -73,6 +75,13 @@ class Correction(nn.Module):
         self.deviation.copy_(inputs.std(0).clamp(min=1e-3))
 
     def forward(self, inputs: Tensor) -> Tensor:  # (n, 1 + terms + COUNTED) -> (n,)
+        if torch.is_grad_enabled():
+            return self._of(inputs)
+        # So many at a time that the hidden layer stays in the cache: in half the time.
+        rows = chunks.rows_at_once(WIDTH, chunks.CACHE_BYTES // 2)
+        return torch.cat([self._of(inputs[part]) for part in chunks.slices(len(inputs), rows)] or [inputs[:, 0]])
+
+    def _of(self, inputs: Tensor) -> Tensor:
         x = ((inputs - self.mean) / self.deviation).clamp(-FARTHEST, FARTHEST)
-        correction: Tensor = self.out(self.hidden(x).relu())[..., 0]
+        correction: Tensor = self.out(self.hidden(x).relu_())[..., 0]
         return correction

@@ -52,6 +52,10 @@ class Scores(ABC):
         """Puts a block into memory that is there already."""
         out.copy_(self.at(columns))
 
+    def add_to(self, columns: slice, out: Tensor) -> None:
+        """Adds a block to memory."""
+        out.add_(self.at(columns))
+
     def split(self) -> tuple[Scores, Cells | None]:
         """What is dense, and what is added to single cells."""
         return self, None
@@ -256,8 +260,11 @@ class Matrix(Scores):
     def at(self, columns: slice | Tensor) -> Tensor:
         return self.matrix[:, columns].clone()
 
+    def write(self, columns: slice, out: Tensor) -> None:
+        out.copy_(self.matrix[:, columns])
+
     def cells(self, rows: Tensor, columns: Tensor) -> Tensor:
-        return self.matrix[rows, columns]
+        return self.matrix.flatten().index_select(0, rows * self.columns + columns)
 
 
 class Total(Scores):
@@ -269,6 +276,10 @@ class Total(Scores):
 
     def at(self, columns: slice | Tensor) -> Tensor:
         return self.one.at(columns) + self.other.at(columns)
+
+    def write(self, columns: slice, out: Tensor) -> None:
+        self.one.write(columns, out)
+        self.other.add_to(columns, out)
 
     def cells(self, rows: Tensor, columns: Tensor) -> Tensor:
         return self.one.cells(rows, columns) + self.other.cells(rows, columns)
@@ -319,6 +330,10 @@ class Listed(Scores):
             return values.new_zeros(self.rows, stop - start).index_put_((rows, ids - start), values)
         rows = torch.arange(self.rows, device=self.device).repeat_interleave(len(columns))
         return self.cells(rows, columns.repeat(self.rows)).view(self.rows, len(columns))
+
+    def add_to(self, columns: slice, out: Tensor) -> None:
+        rows, ids, values = self.listed(columns)
+        out.index_put_((rows, ids - columns.indices(self.columns)[0]), values, accumulate=True)
 
 
 class Nothing(Listed):

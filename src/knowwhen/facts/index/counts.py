@@ -13,6 +13,8 @@ COUNTED = (
     *("o ever", "p o ever", "s o ever", "s p o ever", "o p s ever", "s ever", "s p ever"),
 )
 """What the columns of `Counts.of` count, for a question (s, p, ?, t) and its answer o."""
+Rows = slice | Ints  # of a batch
+ALL = slice(None)
 
 
 class Counts:
@@ -42,21 +44,27 @@ class Counts:
         """
         inverse = (p + self.predicates) % (2 * self.predicates)
         t = np.minimum(t, len(self._positions))
+        meeting = _Found(self._meeting, (s, o))
         about = [  # o itself and what it does, the pair and the very fact
             _Found(self._entity, (o,)),
             _Found(self._role, (o, inverse)),
-            _Found(self._meeting, (s, o)),
-            _Found(self._fact, (s, o, p)),
+            meeting,
+            _Found(self._fact, (s, o, p), meeting.some),
         ]
         near = [[found.near(t, reach) for found in about] for reach in REACHES]
-        asked = near[0][3]  # within 0: at the very time
+        asked: Ints | None = near[0][3]  # within 0: at the very time
         if itself:
-            asked = np.zeros_like(s) if right is None else (o == right).astype(np.int64)
-        columns = [count - asked for counts in near for count in counts]
-        columns += [found.ever - asked for found in about]
-        columns.append(self._fact.count((s, o, inverse)))
+            asked = None if right is None else (o == right).astype(np.int64)
+        columns = [count for counts in near for count in counts] + [found.ever for found in about]
+        if asked is not None:
+            columns = [count - asked for count in columns]
+        columns.append(_Found(self._fact, (s, o, inverse), meeting.some).ever)
         columns += self._of_subjects(s, p, t, None if not itself else 0 if right is None else 1)
-        return np.asarray(np.stack(columns, axis=-1) * (s != o)[:, None])
+        found = np.empty((len(columns), len(s)), np.int64)
+        for row, column in zip(found, columns, strict=True):
+            row[:] = column
+        found[:, s == o] = 0
+        return found.T
 
     def _of_subjects(self, s: Ints, p: Ints, t: Ints, asked: int | None) -> list[Ints]:  # (n,), (n,)
         """Facts of the subject, and of it under the predicate; counted once for neighbours that ask the same."""
@@ -69,15 +77,31 @@ class Counts:
 
 
 class _Found:
-    """Keys whose facts were counted once, to be counted at several times."""
+    """Keys whose facts were counted once, to be counted at several times.
 
-    def __init__(self, index: SpanIndex, key: Key) -> None:
-        self.ever = index.count(key)
-        self._index, self._some = index, np.flatnonzero(self.ever)  # often few: the rest is not looked for again
-        self._key = [column[self._some] for column in key]
+    Only `some` rows have any, of those `among` which alone it is looked for. The rest is not looked for again.
+    """
+
+    def __init__(self, index: SpanIndex, key: Key, among: Rows = ALL) -> None:
+        self._index, self._rows = index, len(key[0])
+        number = index.number([column[among] for column in key])
+        counts = index.counts[number]
+        known = np.flatnonzero(counts)
+        self.some: Rows
+        if len(known) == self._rows:  # nothing to gather or to spread
+            self.some, self._number, self._key, self.ever = ALL, number, key, counts
+            return
+        self.some = known if isinstance(among, slice) else among[known]
+        self._number, self._key = number[known], [column[self.some] for column in key]
+        self.ever = self._spread(counts[known])
 
     def near(self, t: Ints, reach: int) -> Ints:
         """How many hold within a distance of timestamps."""
-        found = np.zeros(len(t), np.int64)
-        found[self._some] = self._index.near(self._key, t[self._some], reach)
+        return self._spread(self._index.near(self._key, t[self.some], reach, self._number))
+
+    def _spread(self, counts: Ints) -> Ints:
+        if isinstance(self.some, slice):
+            return counts
+        found = np.zeros(self._rows, np.int64)
+        found[self.some] = counts
         return found

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from knowwhen.facts.index.history import Lags
+from knowwhen.facts.index.marks import Marks
 from knowwhen.facts.index.ranges import numbered, ranges
 from knowwhen.facts.index.spans import FAR, SpanIndex
 from knowwhen.facts.table import Bools, Facts, Ints
@@ -42,6 +43,7 @@ class Links:
         self.fact = order % max(1, len(facts))  # its row in the facts given
         self.begin, self.end, self.anchor = self._groups.begin, self._groups.end, self._groups.time
         self.static = self.anchor == FAR
+        self._any_static = bool(self.static.any())
         own = SpanIndex((both.subject,), both.begin, both.end, positions=positions, by="anchor")
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
@@ -85,12 +87,17 @@ class Links:
 
     def between(self, s: Ints, p: Ints, o: Ints) -> Ints:
         """How many facts (s, p, o) there are, at any time."""
-        triples, counts = self._pairs
-        if not len(triples):
-            return np.zeros_like(s)
-        wanted = self._triple(s, p, o)
-        place = np.minimum(np.searchsorted(triples, wanted), len(triples) - 1)
-        return np.where(triples[place] == wanted, counts[place], 0)
+        (triples, counts), wanted = self._pairs, self._triple(s, p, o)
+        some = self._marks.perhaps(wanted)
+        wanted = wanted[some]
+        place = np.searchsorted(triples[:-1], wanted)
+        found = np.zeros_like(s)
+        found[some] = np.where(triples[place] == wanted, counts[place], 0)
+        return found
+
+    @cached_property
+    def _marks(self) -> Marks:
+        return Marks(self._pairs[0])
 
     @cached_property
     def _table(self) -> tuple[Ints, Ints] | None:
@@ -145,18 +152,32 @@ class Links:
             return np.zeros_like(t), undated
         return self.positions[np.where(undated, 0, t)], undated
 
-    def lag(self, places: Ints, where: Ints, undated: Bools) -> Ints:
-        """The class of the distance from times, one for each fact, to facts."""
-        after, before = self.begin[places] - where, self.end[places] - where
-        found = self.lags.classes(np.maximum(after, 0) + np.minimum(before, 0))
-        found[undated] = self.lags.undated_question
-        found[self.static[places]] = self.lags.undated_fact
+    def lag(self, places: Ints, rows: Ints, where: Ints, undated: Bools) -> Ints:
+        """The class of the distance from the times of rows, one for each fact, to facts."""
+        at = where[rows]
+        found, before = self.begin[places], self.end[places]
+        found -= at
+        before -= at
+        np.maximum(found, 0, out=found)
+        found += np.minimum(before, 0, out=before)
+        found = self.lags.classes(found)
+        if undated.any():
+            found[undated[rows]] = self.lags.undated_question
+        if self._any_static:
+            found[self.static[places]] = self.lags.undated_fact
         return found
 
-    def step(self, one: Ints, other: Ints) -> Ints:
-        """The class of how much later one fact begins than another, which ends there where it has no begin."""
-        found = self.lags.classes(self.anchor[other] - self.anchor[one])
-        found[self.static[one] | self.static[other]] = self.lags.undated_fact
+    def step(self, one: Ints, other: Ints, rows: Ints | None = None) -> Ints:
+        """The class of how much later one fact begins than the other, which ends there where it has no begin.
+
+        `rows` are those of the first for each of the other, where they are not one for each.
+        """
+        begin, static = self.anchor[one], self.static[one]
+        found = self.anchor[other]
+        found -= begin if rows is None else begin[rows]
+        found = self.lags.classes(found)
+        if self._any_static:
+            found[(static if rows is None else static[rows]) | self.static[other]] = self.lags.undated_fact
         return found
 
     def overlap(self, one: Ints, other: Ints) -> Ints:
@@ -164,7 +185,8 @@ class Links:
         gap = np.maximum(self.begin[one], self.begin[other]) - np.minimum(self.end[one], self.end[other])
         found = np.searchsorted(GAPS, gap) + 1
         found[gap <= 0] = 0
-        found[self.static[one] | self.static[other]] = OVERLAPS - 1
+        if self._any_static:
+            found[self.static[one] | self.static[other]] = OVERLAPS - 1
         return found
 
 

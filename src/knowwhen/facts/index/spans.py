@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from knowwhen.facts.index.marks import Marks
 from knowwhen.facts.index.ranges import numbered, ordered, ranges
 from knowwhen.facts.table import OPEN, Ints
 
@@ -110,10 +111,10 @@ class SpanIndex:
 
     def count(self, key: Key) -> Ints:  # (b,)
         """How many spans keys have."""
-        return self._counts[self._number(key)]
+        return self.counts[self.number(key)]
 
     @cached_property
-    def _counts(self) -> Ints:  # (different keys + 1,)
+    def counts(self) -> Ints:  # (different keys + 1,)
         """How many spans each different key has, and 0 for no key."""
         return _frozen(np.append(np.diff(self.starts), 0))
 
@@ -124,16 +125,17 @@ class SpanIndex:
         over = np.searchsorted(self._ends, code + self._slot(first))
         return np.asarray(begun - over)  # those of the keys before are in both
 
-    def near(self, key: Key, t: Ints, reach: int) -> Ints:  # (b,)
+    def near(self, key: Key, t: Ints, reach: int, number: Ints | None = None) -> Ints:  # (b,)
         """How many spans of keys hold within a reach of timestamps; T asks without time, when what has no begin holds.
 
-        Where it is not too large, a table of all keys and timestamps answers, several times as fast.
+        Where it is not too large, a table of all keys and timestamps answers, several times as fast; `number` are those
+        of the keys, where they are known.
         """
-        T = len(self.positions)
-        if len(self.starts) * (T + 1) <= LARGE_TABLE:
+        keys = len(self.starts)
+        if keys * (len(self.positions) + 1) <= LARGE_TABLE:
             if reach not in self._near:
                 self._near[reach] = self._near_table(reach)
-            return np.asarray(self._near[reach][self._number(key) * (T + 1) + t])
+            return np.asarray(self._near[reach][t * keys + (self.number(key) if number is None else number)])
         at = np.append(self.positions, -FAR)[t]
         return self.count_holding(key, at - reach, at + reach)
 
@@ -141,27 +143,32 @@ class SpanIndex:
     def _near(self) -> dict[int, Ints]:
         return {}
 
-    def _near_table(self, reach: int) -> Ints:  # ((different keys + 1) * (T + 1),)
-        """`near` of all keys, the last of which is none, at all timestamps."""
-        T, keys = len(self.positions), len(self.starts) - 1
+    def _near_table(self, reach: int) -> Ints:  # ((T + 1) * (different keys + 1),)
+        """`near` at all timestamps of all keys, the last of which is none: those of one time lie side by side."""
+        T, keys = len(self.positions), len(self.starts)
         first = np.searchsorted(self.positions, self.begin - reach)
         behind = np.searchsorted(self.positions, self.end + reach, side="right")
-        base = np.repeat(np.arange(keys), np.diff(self.starts)) * (T + 1)
-        size = (keys + 1) * (T + 1)
-        changes = np.bincount(base + first, minlength=size) - np.bincount(base + behind, minlength=size)
-        found = changes.reshape(keys + 1, T + 1).cumsum(axis=1, out=changes.reshape(keys + 1, T + 1))
-        found[:, T] = np.bincount(base[self.begin == -FAR] // (T + 1), minlength=keys + 1)
+        key = np.repeat(np.arange(keys - 1), np.diff(self.starts))
+        changes = np.bincount(first * keys + key, minlength=(T + 1) * keys)
+        changes -= np.bincount(behind * keys + key, minlength=(T + 1) * keys)
+        found = changes.reshape(T + 1, keys).cumsum(axis=0, out=changes.reshape(T + 1, keys))
+        found[T] = np.bincount(key[self.begin == -FAR], minlength=keys)
         found = found.reshape(-1).astype(np.int32)  # type: ignore[assignment]  # half of the memory
         return _frozen(found)
 
-    def _number(self, key: Key) -> Ints:  # (b,)
+    def number(self, key: Key) -> Ints:  # (b,)
         """Which of the different keys each is; their number where it is none."""
         none = len(self.starts) - 1
         if self._numbers is not None:
             return self._numbers[self._packed(key)]
-        code = self._code(key)
-        number = np.searchsorted(self._codes[:-1], code)
-        return np.where(self._codes[number] == code, number, none)
+        packed = self._packed(key)
+        found = np.full(len(packed), none)
+        some = self._marks.perhaps(packed)
+        packed = packed[some]
+        number = np.searchsorted(self._different, packed)
+        known = np.append(self._different, -2)[number] == packed
+        found[some[known]] = number[known]
+        return found
 
     @cached_property
     def _numbers(self) -> Ints | None:
@@ -169,10 +176,19 @@ class SpanIndex:
         possible = math.prod(self._sizes)
         if possible > LARGE_TABLE:
             return None
+        found = np.full(possible + 1, len(self._different), np.int32)
+        found[self._different] = np.arange(len(self._different))
+        return _frozen(found)  # type: ignore[arg-type]
+
+    @cached_property
+    def _different(self) -> Ints:  # (different keys,)
+        """The different keys, packed, in order."""
         different = self._at[self.starts[:-1]] // self.width
-        found = np.full(possible + 1, len(different))
-        found[different if self._keys is None else self._keys[different]] = np.arange(len(different))
-        return _frozen(found)
+        return _frozen(different if self._keys is None else self._keys[different])
+
+    @cached_property
+    def _marks(self) -> Marks:
+        return Marks(self._different)
 
     @cached_property
     def starts(self) -> Ints:  # (different keys + 1,)
@@ -186,11 +202,13 @@ class SpanIndex:
 
     def _packed(self, key: Key) -> Ints:  # (b,)
         """The columns of keys as one number, -1 where it is none of a span."""
-        packed, known = np.zeros_like(key[0]), np.ones(len(key[0]), np.bool_)
-        for column, size in zip(key, self._sizes, strict=True):
+        packed = key[0]
+        for column, size in zip(key[1:], self._sizes[1:], strict=True):
             packed = packed * size + column
-            known &= column < size
-        return np.where(known, packed, -1)
+        for column, size in zip(key, self._sizes, strict=True):
+            if column.max(initial=0) >= size:
+                packed = np.where(column < size, packed, -1)
+        return packed
 
     def _code(self, key: Key) -> Ints:  # (b,)
         """Where the slots of keys begin; before all for a key that is unknown."""

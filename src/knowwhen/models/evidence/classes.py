@@ -29,4 +29,9 @@ class ByClass(nn.Module):
 
 def looked_up(table: Tensor, p: Ints, c: Ints) -> Tensor:  # (R, classes), (n,), (n,) -> (n,)
     """table[p, c]."""
-    return table.flatten().index_select(0, torch.from_numpy(p * table.shape[1] + c).to(table.device))
+    return taken(table, p * table.shape[1] + c)
+
+
+def taken(table: Tensor, cells: Ints) -> Tensor:  # (R, classes), (n,) -> (n,)
+    """Numbers of a table by their place in it, row after row."""
+    return table.flatten().index_select(0, torch.from_numpy(cells).to(table.device))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -124,7 +125,10 @@ class ObjectProfile(EvidenceTerm):
 
 
 class ProfileScores(Listed):
-    """The profiles of all objects; those that a predicate was never seen with have 0."""
+    """The profiles of all objects; those that a predicate was never seen with have 0.
+
+    Without a gradient, questions of one predicate and time share what is made, where that fits.
+    """
 
     def __init__(self, term: ObjectProfile, p: Ints, t: Ints, device: torch.device) -> None:
         self.term, self.p, self.t, self.device = term, p, t, device
@@ -139,6 +143,28 @@ class ProfileScores(Listed):
         classes = self.profiles.classes_at(pair, t)
         return looked_up(self.table, p, classes) + looked_up(self.counts, p, self.count_class[pair])
 
+    @cached_property
+    def _shared(self) -> tuple[Tensor, Tensor] | None:  # (k, E), (b,)
+        """The scores for the different predicates and times, and which of them each row has."""
+        T = self.term.sizes.timestamps
+        keys, number = numbered(self.p * (T + 1) + np.minimum(self.t, T))
+        if self.table.requires_grad or len(keys) > chunks.rows_at_once(self.columns):
+            return None
+        different = ProfileScores(self.term, *np.divmod(keys, T + 1), self.device)
+        return Listed.at(different, slice(0, self.columns)), torch.from_numpy(number).to(self.device)
+
+    def at(self, columns: slice | Tensor) -> Tensor:
+        if self._shared is None:
+            return super().at(columns)
+        scores, number = self._shared
+        return scores[:, columns].index_select(0, number)
+
+    def add_to(self, columns: slice, out: Tensor) -> None:
+        if self._shared is None:
+            super().add_to(columns, out)
+        else:
+            out.add_(self.at(columns))
+
     def listed(self, columns: slice = slice(None)) -> Cells:
         first, last = self.profiles.first[self.p], self.profiles.first[self.p + 1]
         start, stop, _ = columns.indices(self.columns)
@@ -149,6 +175,9 @@ class ProfileScores(Listed):
         return Cells(rows, objects, self.of(row, pair))
 
     def cells(self, rows: Tensor, columns: Tensor) -> Tensor:
+        if self._shared is not None:
+            scores, number = self._shared
+            return scores.flatten().index_select(0, number.index_select(0, rows) * self.columns + columns)
         found = [self.table.new_zeros(0)]
         for part in chunks.slices(len(rows), chunks.ENTRIES):
             row, o = arrays(rows[part], columns[part])

@@ -14,7 +14,7 @@ from knowwhen.facts.index.links import COUNTS, OVERLAPS, Links, count_class
 from knowwhen.facts.index.ranges import numbered, ranges
 from knowwhen.facts.table import Ints
 from knowwhen.models.evidence.base import LagOptions, Reason, add_up, arrays
-from knowwhen.models.evidence.classes import YEARS, ByClass, looked_up
+from knowwhen.models.evidence.classes import YEARS, ByClass, looked_up, taken
 from knowwhen.models.evidence.history_term import HistoryTerm
 from knowwhen.models.registry import register_evidence
 from knowwhen.models.scores import Cells
@@ -79,7 +79,8 @@ class Paths(NamedTuple):
 
     row: Ints
     object: Ints
-    facts: tuple[Ints, Ints, Ints]  # the places of s –r– a, a –r– x and x –p– o in the links
+    facts: tuple[Ints, Ints, Ints]  # the places of s –r– a, a –r– x and x –p– o in the links: the first two by half
+    half: Ints  # the path's s –r– a –r– x
     lag: Ints  # the class of x –p– o
     weights: Tensor  # without the popularity of o
 
@@ -165,29 +166,32 @@ class PathHistory(HistoryTerm):
         row, place = row[keep], place[keep]
         start, stop = links.siblings[0][place], links.siblings[1][place]
         degree = stop - start - self._asked_among(start, stop, asked_[row])
-        link, first_lag = links.predicate[place], links.lag(place, where[row], undated[row])
+        link, first_lag = links.predicate[place], links.lag(place, row, where, undated)
         first = looked_up(tables["link"], p_[row], link) + looked_up(tables["lag"], p_[row], first_lag)
         first = first + looked_up(tables["degree"], p_[row], count_class(degree))
         # a –r– x
         begun, back = ranges(*links.window(start, stop, where[row], undated[row], options.hub))
         second, x = row[begun], links.object[back].astype(np.int64)
         from_, to = links.group(x, p_[second])
-        keep = (x != s_[second]) & (from_ < to) & (links.fact[back] != asked_[second])
+        keep = (x != s_[second]) & (from_ < to)
+        if asked is not None:
+            keep &= links.fact[back] != asked_[second]
         begun, back, second, from_, to = (ids[keep] for ids in (begun, back, second, from_, to))
-        classes = links.lag(back, where[second], undated[second]) * OVERLAPS + links.overlap(place[begun], back)
+        began, asked_p = place[begun], p_[second]
+        classes = links.lag(back, second, where, undated) * OVERLAPS + links.overlap(began, back)
         halves = first.index_select(0, torch.from_numpy(begun).to(p.device))
-        halves = halves + looked_up(tables["shared"], p_[second], classes)
-        halves = halves + looked_up(tables["facts"], p_[second], count_class(to - from_))
-        # x –p– o
+        halves = halves + looked_up(tables["shared"], asked_p, classes)
+        halves = halves + looked_up(tables["facts"], asked_p, count_class(to - from_))
+        # x –p– o: what is known by half, as is the row of a table, is made before there are as many as paths
         half, last = ranges(*links.window(from_, to, where[second], undated[second], options.cap))
-        third, came = second[half], links.step(back, place[begun])[half]
-        lag = links.lag(last, where[third], undated[third])
-        onward = first_lag[begun[half]] * lags + links.step(back[half], last)
+        onward = (asked_p * lags + first_lag[begun]) * lags
+        came = asked_p * lags**2 + links.step(back, began)
+        third = second[half]
+        lag = links.lag(last, third, where, undated)
         weights = halves.index_select(0, torch.from_numpy(half).to(p.device))
-        weights = weights + looked_up(tables["onward"], p_[third], onward)
-        weights = (weights + looked_up(tables["back"], p_[third], lag * lags + came)).exp()
-        o, facts = links.object[last].astype(np.int64), (place[begun][half], back[half], last)
-        return Paths(third, o, facts, lag, weights)
+        weights = weights + taken(tables["onward"], onward[half] + links.step(back, last, half))
+        weights = (weights + taken(tables["back"], came[half] + lag * lags)).exp()
+        return Paths(third, links.object[last].astype(np.int64), (began, back, last), half, lag, weights)
 
     def _asked_among(self, start: Ints, stop: Ints, asked: Ints) -> Ints:
         """1 where the asked fact is among those of a group, else 0."""
@@ -217,7 +221,9 @@ class PathHistory(HistoryTerm):
         _, object, sums = self._sums(paths, query[0], query[1])
         score = self._value(sums.double()[object == o], sums.double().sum()[None], query[1]).item()
         weights = paths.weights.double().cpu().numpy()[own]
-        facts = np.stack([self.links.fact[places[own]] for places in paths.facts], axis=1)
+        first, second, last = paths.facts
+        places = (first[paths.half[own]], second[paths.half[own]], last[own])
+        facts = np.stack([self.links.fact[place] for place in places], axis=1)
         found = [
             Reason(last, lag, value, (first, second))
             for (first, second, last), lag, value in zip(

@@ -116,7 +116,7 @@ class RepeatHistory(EvidenceTerm):
         links, E, lags = self.links, self.sizes.entities, self.lags
         where, undated = links.at(t)
         row, place = ranges(*links.window(*links.group(s, p), where, undated, self.options.cap))
-        lag = links.lag(place, where[row], undated[row])
+        lag = links.lag(place, row, where, undated)
         keep = links.fact[place] != asked[row]
         if self.leave_out == "holding":
             keep = (lag != 0) & (lag != lags.undated_fact)
