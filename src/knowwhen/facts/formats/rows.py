@@ -24,6 +24,7 @@ from knowwhen.facts.formats.delimited import (
     with_newlines,
 )
 from knowwhen.facts.formats.headers import BY_PLACE, is_header, unique_names
+from knowwhen.facts.formats.memory import flatten
 from knowwhen.facts.formats.named import ReadOptions
 from knowwhen.facts.formats.problems import WHOLE_LINE, Problem, Problems
 from knowwhen.facts.formats.report import FileReport
@@ -189,13 +190,10 @@ def _of_records(lines: list[tuple[int, bytes]], name: str, problems: Problems) -
         return pl.DataFrame(records, schema=schema, infer_schema_length=None)
 
 
-def _flat(record: dict[str, Any], prefix: str = "") -> dict[str, str | None]:
-    """The values of an object as text, those of objects in it under names with dots; lists are left out."""
-    found: dict[str, str | None] = {}
-    for key, value in record.items():
-        if isinstance(value, dict) and prefix.count(".") < 3:
-            found |= _flat(value, f"{prefix}{key}.")
-        elif not isinstance(value, (dict, list)) and f"{prefix}{key}" != "line":
-            is_plain = value is None or isinstance(value, str)
-            found[f"{prefix}{key}"] = value if is_plain else json.dumps(value, ensure_ascii=False)
-    return found
+def _flat(record: dict[str, Any]) -> dict[str, str | None]:
+    """The values of an object as text."""
+    return {
+        name: value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for name, value in flatten(record).items()
+        if name != "line"
+    }

@@ -176,11 +176,19 @@ def looks_like_date(text: str) -> bool:
 
 def _text(column: pl.Series) -> pl.Series:
     """A column as text: years stored as numbers lose their .0, dates become ISO."""
-    if column.dtype.is_float() and (column.drop_nulls().drop_nans() % 1 == 0).all():
-        column = column.fill_nan(None).cast(pl.Int64)
+    if column.dtype.is_float():
+        return _numbers(column)
     if column.dtype.is_nested() or column.dtype == pl.Object:
         raise BadInput(f"column {column.name!r} has type {column.dtype}; expected text, numbers or dates")
     return column.cast(pl.String)
+
+
+def _numbers(column: pl.Series) -> pl.Series:
+    """Floats as text, whole ones without the .0."""
+    column = column.fill_nan(None)
+    if (column.drop_nulls() % 1 == 0).all():
+        return column.cast(pl.Int64).cast(pl.String)
+    return column.cast(pl.String).str.replace(r"\.0$", "")
 
 
 def _time(rows: pl.DataFrame, name: str | None) -> pl.Series:
