@@ -44,15 +44,16 @@ def frame_from(source: Any, columns: Mapping[int, Sequence[str]] = BY_PLACE) -> 
 
 def _from_foreign(source: Any) -> pl.DataFrame:
     """pandas gives its columns as Arrow only where pyarrow is installed and each has one type; else they are texts."""
-    names = [str(name) for name in getattr(source, "column_names", None) or getattr(source, "columns", ())]
+    columns = getattr(source, "columns", ())
+    names = [str(name) for name in getattr(source, "column_names", columns)]
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
         raise BadRequest(f"the {type(source).__name__} has two columns {repeated!r}; rename one of them")
     try:
         return pl.DataFrame(source)
     except (ImportError, *FOREIGN):
-        columns = {str(name): [_text(value) for value in source[name]] for name in getattr(source, "columns", ())}
-        return pl.DataFrame(columns, schema=_texts(columns))
+        texts = {str(name): [_text(value) for value in source[name]] for name in columns}
+        return pl.DataFrame(texts, schema=_texts(texts))
 
 
 def _from_rows(rows: list[Any], columns: Mapping[int, Sequence[str]]) -> pl.DataFrame:
