@@ -14,7 +14,6 @@ import polars as pl
 from knowwhen.errors import BadInput, BadRequest, MissingExtra
 from knowwhen.facts.formats.content import XLSX, Content, as_utf8, ending, read_content, reading_bytes
 from knowwhen.facts.formats.delimited import (
-    SEPARATORS,
     count,
     first_rows,
     quote_of,
@@ -91,7 +90,7 @@ def _separated(data: bytes, wanted: str | None, usual: str) -> tuple[bytes, str,
     if wanted is not None:
         wanted = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|"}.get(wanted, wanted)
         if len(wanted) != 1 or not wanted.isascii() or wanted in '"\r\n':
-            raise BadRequest(f"--separator is {wanted!r}; expected one character, or {', '.join(SEPARATORS)}")
+            raise BadRequest(f"--separator is {wanted!r}; expected one character, or comma, semicolon, tab or bar")
         return data, wanted, first_line
     return data, sniff(data, usual), first_line
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from knowwhen.errors import BadDate, BadInput
 from knowwhen.facts.dates import parse_period
-from knowwhen.facts.formats.calendars import Calendar
+from knowwhen.facts.formats.calendars import NAMED, Calendar
 from knowwhen.facts.formats.content import Content, ending, stem
 from knowwhen.facts.formats.headers import NAMES, choose_columns
 from knowwhen.facts.formats.named import (
@@ -110,9 +110,9 @@ def facts_of(
     if "predicate" not in names:
         names["predicate"] = pl.Series([options.predicate], dtype=pl.String).new_from_index(0, len(rows))
     if not own:
-        report.trimmed, names = _trimmed(names)
+        names = _trimmed(names, report)
         times, report.date_formats = _as_iso(times, chosen, options, report.name)
-    recorded = {RECORDED: _time(rows, chosen[RECORDED])} if RECORDED in chosen else {}
+    recorded = _recorded(rows, chosen, options, report.name)
     table = pl.DataFrame({**{name: names[name] for name in NAMES}, **times, **recorded, "line": rows["line"]})
     table = _without_blank_rows(table)
     theirs = {"begin": chosen.get("time", "begin"), "end": chosen.get("time", "end"), **chosen}
@@ -201,10 +201,29 @@ def _time(rows: pl.DataFrame, name: str | None) -> pl.Series:
     return text.set(text.is_in(none.implode()), None) if len(none) else text
 
 
-def _trimmed(names: dict[str, pl.Series]) -> tuple[int, dict[str, pl.Series]]:
-    """The names without blanks around them, and how many had some."""
-    stripped = {name: column.str.strip_chars() for name, column in names.items()}
-    return sum(int((stripped[name] != column).sum()) for name, column in names.items()), stripped
+def _trimmed(names: dict[str, pl.Series], report: FileReport) -> dict[str, pl.Series]:
+    """The names without blanks around them and with accents written in one way; the report counts those that differ."""
+    found = {}
+    for name, column in names.items():
+        stripped = column.str.strip_chars()
+        report.trimmed += int((stripped != column).sum())
+        found[name] = stripped
+        if (stripped.str.len_bytes() != stripped.str.len_chars()).any():  # ASCII has nothing to compose
+            found[name] = stripped.str.normalize("NFC")
+            report.composed += int((found[name] != stripped).sum())
+    return found
+
+
+def _recorded(rows: pl.DataFrame, chosen: dict[str, str], options: ReadOptions, name: str) -> dict[str, pl.Series]:
+    """When facts were written down, as ISO texts; a pattern of dates is that of the other columns."""
+    if RECORDED not in chosen:
+        return {}
+    given = options.date_format if options.date_format in NAMED else None
+    column = _time(rows, chosen[RECORDED])
+    written = column.unique().drop_nulls().sort()
+    calendar = Calendar.of(written, given, chosen[RECORDED], name)
+    iso = pl.Series([calendar.read(text)[0] for text in written], dtype=pl.String)
+    return {RECORDED: column.replace_strict(written, iso, default=None)}
 
 
 def _as_iso(
