@@ -296,3 +296,18 @@ def test_columns_of_nested_objects_are_guessed_by_name(tmp_path):
     guess = "--columns subject=subject.name,predicate=predicate,object=object.name,time=time "
     with pytest.raises(BadInput, match=guess):
         load(write(tmp_path / "f.jsonl", text))
+
+
+def test_bad_rows_show_what_the_file_has(tmp_path):
+    path = write(tmp_path / "f.csv", "s,p,o,From,To\na,b,c,31.12.2006,01.02.2001\na,b,d,30.02.2006,\n")
+    rejects = tmp_path / "rejects.tsv"
+    with pytest.raises(
+        BadFacts, match=r"(?s)From: '30.02.2006' is not a date.*To: '31.12.2006' to '01.02.2001' ends bef"
+    ):
+        load(path)
+    with pytest.raises(kw.BadInput):
+        load(path, skip_bad=True, rejects=rejects)
+    assert "a\tb\tc\t31.12.2006\t01.02.2001" in rejects.read_text()
+    path = write(tmp_path / "g.csv", "s,p,o,years\na,b,c,2006-2001\n")
+    with pytest.raises(BadFacts, match="years: '2006-2001' ends before it begins"):
+        load(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from knowwhen.facts.formats.named import (
     NamedDataset,
     NamedFacts,
     ReadOptions,
+    Written,
     check_names_and_times,
 )
 from knowwhen.facts.formats.problems import Problems
@@ -109,14 +111,15 @@ def facts_of(
         times = {name: _time(rows, chosen.get(name) or chosen.get("time")) for name in TIMES}
     if "predicate" not in names:
         names["predicate"] = pl.Series([options.predicate], dtype=pl.String).new_from_index(0, len(rows))
+    written: Written = {}
     if not own:
         names = _trimmed(names, report)
-        times, report.date_formats = _as_iso(times, chosen, options, report.name)
+        times, written = _as_iso(times, chosen, options, report)
     recorded = _recorded(rows, chosen, options, report.name)
     table = pl.DataFrame({**{name: names[name] for name in NAMES}, **times, **recorded, "line": rows["line"]})
     table = _without_blank_rows(table)
     theirs = {"begin": chosen.get("time", "begin"), "end": chosen.get("time", "end"), **chosen}
-    facts = check_names_and_times(table, report.name, problems, theirs=theirs, clock=options.has_clock)
+    facts = check_names_and_times(table, report.name, problems, theirs=theirs, written=written, clock=options.has_clock)
     facts = replace(facts, labels=labels)
     report.clocks = facts.clocks // (2 if "time" in chosen else 1)  # one column stands for both ends
     return facts
@@ -227,20 +230,25 @@ def _recorded(rows: pl.DataFrame, chosen: dict[str, str], options: ReadOptions, 
 
 
 def _as_iso(
-    times: dict[str, pl.Series], chosen: dict[str, str], options: ReadOptions, name: str
-) -> tuple[dict[str, pl.Series], dict[str, int]]:
-    """The times as ISO texts, and how the dates were written: each different text is read once."""
+    times: dict[str, pl.Series], chosen: dict[str, str], options: ReadOptions, report: FileReport
+) -> tuple[dict[str, pl.Series], Written]:
+    """The times as ISO texts, and what the table has for each where it differs; each different text is read once."""
     texts = {end: column.unique().drop_nulls().sort().to_list() for end, column in times.items()}
     theirs = [chosen[column] for column in ("time", *TIMES) if column in chosen]
-    calendar = Calendar.of([*texts["begin"], *texts["end"]], options.date_format, " and ".join(theirs), name)
-    found = {}
+    calendar = Calendar.of([*texts["begin"], *texts["end"]], options.date_format, " and ".join(theirs), report.name)
+    found, written = {}, {}
     for side, end in enumerate(TIMES):
         here = replace(calendar, found=calendar.found if side == 0 or "time" not in chosen else type(calendar.found)())
         iso = [here.read(text)[side] for text in texts[end]]
-        changed = pl.Series(texts[end], dtype=pl.String), pl.Series(iso, dtype=pl.String)
         column = times[end]
-        found[end] = column if texts[end] == iso else column.replace_strict(*changed, default=None)
-    return found, dict(calendar.found)
+        found[end] = column
+        if texts[end] != iso:
+            changed = pl.Series(texts[end], dtype=pl.String), pl.Series(iso, dtype=pl.String)
+            found[end] = column.replace_strict(*changed, default=None)
+            once = Counter(iso)  # of two texts with one date, nobody could tell which one stood there
+            written[end] = {date: text for date, text in zip(iso, texts[end], strict=True) if date and once[date] == 1}
+    report.date_formats = dict(calendar.found)
+    return found, written
 
 
 def _without_blank_rows(table: pl.DataFrame) -> pl.DataFrame:
