@@ -144,6 +144,8 @@ def load(
 def find(source: str | Path) -> Path:
     """The folder or file of a source: a path, a bundled name, or a name under $KNOWWHEN_DATA or in the cache."""
     name = str(source)
+    if not name.strip():
+        raise UnknownDataset("the name of the dataset is empty; expected a name, a folder or a file", name=name)
     for path in (Path(source).expanduser(), *(place / name for place in places())):
         if path.exists():
             return path

@@ -12,6 +12,7 @@ import numpy as np
 
 from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.dates import Granularity
+from knowwhen.facts.formats.delimited import NOT_UTF8
 from knowwhen.facts.formats.report import FileReport, Report
 from knowwhen.facts.index.names import normalise
 from knowwhen.text import plural, visible
@@ -63,6 +64,12 @@ class Diagnosis:
     def advice(self) -> list[str]:
         """What to change, a sentence each."""
         data, found = self.dataset, list[str]()
+        if self._is_misread:
+            found.append("name the encoding before you skip rows; cp1252 is the usual one")
+        elif self._is_mostly_bad:
+            found.append("correct the bad rows, or the options, and check again")
+        elif not self.report.rows:
+            found.append("there are no rows; expected one fact in each")
         if data is None:
             return found
         coarser = COARSER.get(data.timeline.granularity)
@@ -81,16 +88,31 @@ class Diagnosis:
     def next_command(self) -> str:
         """What to type next, with the options that were given and those that are advised."""
         parts = [*self.command] or ["DATA"]
-        name = "mine" if self.dataset is None else self.dataset.name
+        if self._is_misread:
+            return shlex.join(["knowwhen", "data", "check", *parts, "--encoding", "cp1252"])
+        if self._is_mostly_bad:
+            return shlex.join(["knowwhen", "data", "check", *parts])
+        if self.dataset is None:
+            return ""
         if self.report.bad_rows and "--skip-bad" not in parts:
-            if self.dataset is None or self.report.bad_rows > len(self.dataset.all_facts):
-                return ""  # something else is wrong; mend it first
             parts.append("--skip-bad")
         if any("--granularity" in advice for advice in self.advice) and "--granularity" not in parts:
-            parts += ["--granularity", str(COARSER[self.dataset.timeline.granularity])]  # type: ignore[union-attr]
+            parts += ["--granularity", str(COARSER[self.dataset.timeline.granularity])]
         if any("--split" in advice for advice in self.advice) and "--split" not in parts:
             parts += ["--split", "0,0"]
-        return shlex.join(["knowwhen", "train", *parts, "--run", f"runs/{name}"])
+        return shlex.join(["knowwhen", "train", *parts, "--run", f"runs/{self.dataset.name}"])
+
+    @property
+    def _is_misread(self) -> bool:
+        """Whether rows were left out because the text is in another encoding."""
+        cause = NOT_UTF8.format("…")
+        return "--encoding" not in self.command and any(one.startswith(cause) for one in self.report.causes)
+
+    @property
+    def _is_mostly_bad(self) -> bool:
+        """Whether something else is wrong, which should be mended first."""
+        facts = 0 if self.dataset is None else len(self.dataset.all_facts)
+        return "--skip-bad" not in self.command and self.report.bad_rows > facts
 
     @property
     def _is_split_by_us(self) -> bool:
