@@ -127,6 +127,12 @@ def test_check_of_a_header_alone_proposes_nothing_that_would_fail(knowwhen, tmp_
     assert done.stdout.splitlines()[-1] == "advice: there are no rows; expected one fact in each"
 
 
+def test_check_asks_about_entities_that_may_be_empty_cells(knowwhen, tmp_path):
+    (tmp_path / "f.csv").write_text("s,p,o,year\nAda,works at,NULL,1999\nAda,works at,Null Island,1999\n")
+    done = knowwhen("data", "check", "f.csv", cwd=tmp_path)
+    assert "advice: if 'NULL' stands for an empty cell, leave it empty: now it is an entity" in done.stdout.splitlines()
+
+
 def test_an_empty_name_is_not_the_current_folder(knowwhen, tmp_path):
     (tmp_path / "train.csv").write_text("s,p,o,year\na,b,c,1999\n")
     assert knowwhen("data", "check", ".", cwd=tmp_path).returncode == 0

@@ -59,7 +59,7 @@ class Dataset:
         """Make a dataset from named facts. A source without splits is split with the options' seed and fractions."""
         frame = pl.concat([facts.frame for facts in named.splits.values()], how="diagonal", rechunk=False)
         if not len(frame):
-            raise NoFacts("no facts are left: every row is bad or blank")
+            raise NoFacts("no facts are left: there are no rows, or all are bad or blank")
         granularity = named.with_granularity(options.granularity)
         entities, (subject, object) = Vocabulary.numbering(
             "entity", frame["subject"], frame["object"], labels=named.entity_labels

@@ -14,6 +14,7 @@ from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.dates import Granularity
 from knowwhen.facts.formats.delimited import NOT_UTF8
 from knowwhen.facts.formats.report import FileReport, Report
+from knowwhen.facts.formats.tables import NO_TIME
 from knowwhen.facts.index.names import normalise
 from knowwhen.text import plural, visible
 
@@ -45,6 +46,11 @@ class Diagnosis:
         for key in self.dataset.entities.keys:
             groups.setdefault(normalise(key), []).append(key)
         return sorted((names for names in groups.values() if len(names) > 1), key=lambda names: (-len(names), names))
+
+    @cached_property
+    def empty_words(self) -> list[str]:
+        """Entities whose names are words that tables have for an empty cell, such as NULL."""
+        return [] if self.dataset is None else [key for key in self.dataset.entities.keys if key.lower() in NO_TIME]
 
     @cached_property
     def seen_once(self) -> int:
@@ -80,6 +86,9 @@ class Diagnosis:
             )
         if 0 < len(data.train) < FEW and (len(data.valid) or len(data.test)) and self._is_split_by_us:
             found.append(f"{len(data.train)} training facts are few: train on all of them with --split 0,0")
+        if self.empty_words:
+            named = ", ".join(repr(name) for name in self.empty_words)
+            found.append(f"if {named} stands for an empty cell, leave it empty: now it is an entity")
         if self.near_duplicates:
             found.append("if names that differ only in case, accents or spaces mean the same, make them equal first")
         return found
