@@ -48,6 +48,8 @@ Evaluated = ObjectScorer | FactScorer | Trained
 
 def scorer_of(model: Evaluated, dataset: Dataset | None) -> tuple[ObjectScorer, Dataset]:
     """What ranks entities, and the data to rank them on: by default that of a trained model."""
+    if not isinstance(dataset, Dataset | None):
+        raise BadRequest(f"the data to evaluate on is {dataset!r}; expected a Dataset, as kw.load returns")
     if hasattr(model, "trained"):
         trained = model.trained
         model, own = trained.model, trained.dataset

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from http.client import HTTPException
@@ -111,8 +111,12 @@ def load(
         return source
     if granularity is not None and granularity not in list(Granularity):
         raise BadRequest(f"unknown granularity {granularity!r}; expected {', '.join(Granularity)}")
+    if not isinstance(columns or {}, Mapping):
+        raise BadRequest(f'columns is {columns!r}; expected a dictionary such as {{"subject": "Name"}}')
+    if not isinstance(fractions, Sequence) or len(fractions) != 2:
+        raise BadRequest(f"fractions is {fractions!r}; expected two, for valid and test, such as (0.1, 0.1)")
     options = ReadOptions(
-        columns or {},
+        dict(columns or {}),
         Granularity(granularity) if granularity else None,
         fractions,
         seed,
