@@ -15,11 +15,15 @@ from knowwhen.training.config import settings
 ROOT = Path(__file__).parents[1]
 
 
-def generator():
-    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+def script(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def generator():
+    return script("generate")
 
 
 @pytest.mark.parametrize("page", ["commands.md", "settings.md"])
@@ -92,13 +96,16 @@ def test_the_site_builds_without_warnings_and_fetches_nothing(tmp_path):
 
 
 def test_the_menu_of_the_site_is_the_index():
-    spec = importlib.util.spec_from_file_location("navigation", ROOT / "docs" / "navigation.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    menus = module.menus((ROOT / "docs" / "README.md").read_text(encoding="utf-8"))
+    menus = script("navigation").menus((ROOT / "docs" / "README.md").read_text(encoding="utf-8"))
     entries = [page for menu in menus for pages in menu.values() for page in pages]
     pages = [page.name for page in (ROOT / "docs").glob("*.md") if page.name != "README.md"]
     assert sorted(entries) == sorted([*pages, *(f"{page.name}.md" for page in (ROOT / "docs").glob("*.ipynb"))])
+
+
+def test_links_on_the_site_show_titles():
+    text = "See [data.md](data.md), [data.md](data.md#dates), [dates](data.md#dates) and [data.md](when.md)."
+    expected = "See [Data](data.md), [Data](data.md#dates), [dates](data.md#dates) and [data.md](when.md)."
+    assert script("navigation").with_titles(text, ROOT / "docs") == expected
 
 
 def test_the_citation_is_of_this_version():

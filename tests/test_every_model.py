@@ -114,7 +114,8 @@ def test_times_are_asked_for_where_scores_depend_on_them(trained):
         assert np.ptp(found.scores) > 0
     else:
         with pytest.raises(
-            BadRequest, match=rf"^{trained.model.name} does not depend on time, so it cannot answer when.*$"
+            BadRequest,
+            match=rf"^{trained.model.name} does not depend on time, so it cannot answer questions for a time.*$",
         ):
             trained.ask(*question)
 

@@ -107,7 +107,7 @@ def test_weights_of_another_type_are_refused(run):
         kw.open(run, verify=False)
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(120)
 def test_a_pipe_in_place_of_a_file_is_no_file(run):
     for name in ("weights.safetensors", "model.json", "data/train.parquet", "data/dataset.toml"):
         path = run / "model" / name

@@ -1,4 +1,4 @@
-"""knowwhen completes temporal knowledge bases: facts with times in, answers to questions about them out."""
+"""knowwhen completes temporal knowledge bases: facts with times go in, answers with probabilities come out."""
 
 from typing import TYPE_CHECKING, Any
 

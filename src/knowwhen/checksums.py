@@ -70,7 +70,7 @@ def _read(path: Path, remedy: str) -> dict[str, str]:
     sums = {match[2]: match[1] for match in found if match}
     outside = [name for name in sums if Path(name).is_absolute() or ".." in Path(name).parts]
     if outside or len(sums) < len(lines):
-        raise DamagedFile(f"{path} is damaged: it lists {(outside or ['a name'])[0]!r} by mistake; {remedy}")
+        raise DamagedFile(f"{path} is damaged: it lists {(outside or ['a name twice'])[0]!r}; {remedy}")
     return sums
 
 

@@ -19,7 +19,7 @@ from knowwhen.training.notes import read_lines
 from knowwhen.training.run import RunFolder
 
 Telling = Callable[[str, int, int], None]
-"""Called with the name of a run, what is done of it and what there is."""
+"""Called with the name of a run, the number of queries done and the total."""
 
 
 def compare(
@@ -31,10 +31,10 @@ def compare(
     names: Sequence[str] | None = None,
     progress: bool | Telling | None = None,
 ) -> Comparison:
-    """The metrics of several models on one split side by side, and their differences to the first with 95 % intervals.
+    """Compare several models on one split: their metrics, and differences to the first with 95 % intervals.
 
-    Models are trained ones or folders of runs; all must have the same data in the same splits. Intervals come from a
-    bootstrap over facts that is paired: each resample has the same facts for all models. It takes the protocol's seed.
+    Models are trained models or run folders, all with the same data and splits. The intervals come from a paired
+    bootstrap over facts, with the protocol's seed: each resample has the same facts for all models.
     `progress=True` shows a bar on stderr.
     """
     if len(models) < 2:

@@ -13,7 +13,7 @@ from knowwhen.errors import BadRequest
 from knowwhen.text import visible_lines
 
 Progress = Callable[[int, int], None]
-"""Called with what is done and what there is."""
+"""Called with the number done and the total."""
 
 errors = Console(stderr=True, highlight=False, markup=False, emoji=False)  # --quiet sets its `quiet`
 

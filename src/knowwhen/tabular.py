@@ -14,14 +14,14 @@ Item = TypeVar("Item")
 
 
 class Tabular(ABC):
-    """A result that is a table: `to_polars` makes it, the others turn it into what someone else works with."""
+    """A result that can be converted to a table: a polars or pandas frame, or dictionaries."""
 
     @abstractmethod
     def to_polars(self) -> pl.DataFrame:
-        """One row for each part of the result."""
+        """One row per part of the result."""
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """A dictionary for each row of the table."""
+        """One dictionary per row of the table."""
         return self.to_polars().to_dicts()
 
     def to_pandas(self) -> Any:
@@ -34,11 +34,11 @@ class Tabular(ABC):
 
 
 class Listed(Sequence[Item]):
-    """A result that is a sequence of what was found, best first."""
+    """A result that is a sequence, the best first."""
 
     @abstractmethod
     def listed(self) -> Sequence[Item]:
-        """What was found."""
+        """The items of the sequence."""
 
     def __len__(self) -> int:
         return len(self.listed())

@@ -87,7 +87,8 @@ def test_check_is_a_diagnosis_that_ends_with_the_next_command(knowwhen, tmp_path
     assert any(line.startswith("bad: 2 rows (lines 6, 7): From: 'never' is not a date; ") for line in lines)
     assert not (tmp_path / "jobs.csv.rejects.tsv").exists()
     # More rows are bad than good: mend the table before anything else.
-    assert not any(line.startswith("next:") for line in lines)
+    assert "advice: correct the bad rows, or the options, and check again" in lines
+    assert lines[-1] == f"next: knowwhen data check jobs.csv --columns {columns}"
     done = knowwhen("data", "check", "jobs.csv", "--columns", columns, "--skip-bad", cwd=tmp_path)
     last = done.stdout.splitlines()[-1]
     assert last == f"next: knowwhen train jobs.csv --columns {columns} --skip-bad --run runs/jobs"
@@ -107,6 +108,35 @@ def test_the_next_command_of_check_runs(knowwhen, tmp_path):
     assert command[-4:] == ["--split", "0,0", "--run", "runs/jobs"]
     ran = knowwhen(*command, "--set", "model.rank=2", "--set", "training.epochs=1", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
+
+
+def test_check_asks_for_an_encoding_before_it_skips_rows(knowwhen, tmp_path):
+    rows = "".join(f"Chlo\xeb{i % 3},works at,b{i},{1990 + i}\nAda,works at,b{i},{1990 + i}\n" for i in range(5))
+    (tmp_path / "f.csv").write_bytes(f"subject,predicate,object,year\n{rows}".encode("cp1252"))
+    failed = knowwhen("data", "check", "f.csv", cwd=tmp_path)
+    last = failed.stdout.splitlines()[-1]
+    assert (failed.returncode, last) == (1, "next: knowwhen data check f.csv --encoding cp1252")
+    done = knowwhen(*shlex.split(last.removeprefix("next: knowwhen ")), cwd=tmp_path)
+    assert (done.returncode, "facts: 10 " in done.stdout) == (0, True), done.stdout
+
+
+def test_check_of_a_header_alone_proposes_nothing_that_would_fail(knowwhen, tmp_path):
+    (tmp_path / "f.csv").write_text("subject,predicate,object,year\n")
+    done = knowwhen("data", "check", "f.csv", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[-1] == "advice: there are no rows; expected one fact in each"
+
+
+def test_check_asks_about_entities_that_may_be_empty_cells(knowwhen, tmp_path):
+    (tmp_path / "f.csv").write_text("s,p,o,year\nAda,works at,NULL,1999\nAda,works at,Null Island,1999\n")
+    done = knowwhen("data", "check", "f.csv", cwd=tmp_path)
+    assert "advice: if 'NULL' stands for an empty cell, leave it empty: now it is an entity" in done.stdout.splitlines()
+
+
+def test_an_empty_name_is_not_the_current_folder(knowwhen, tmp_path):
+    (tmp_path / "train.csv").write_text("s,p,o,year\na,b,c,1999\n")
+    assert knowwhen("data", "check", ".", cwd=tmp_path).returncode == 0
+    assert "the name of the dataset is empty" in knowwhen("data", "check", "", cwd=tmp_path).stderr
 
 
 def test_when_most_rows_are_bad_it_says_so_and_where_they_are(knowwhen, tmp_path):

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE
+
 
 @pytest.fixture(scope="module")
 def done(demo, forks, once):
@@ -101,10 +103,10 @@ def test_it_can_be_opened_in_a_browser(done):
     try:
         assert json.loads(began.stdout.readline())["run"] == "runs/demo"
         url = json.loads(began.stdout.readline())["url"]
-        with urllib.request.urlopen(url, timeout=20) as page:
+        with urllib.request.urlopen(url, timeout=PATIENCE) as page:
             assert b"<title>knowwhen</title>" in page.read()
         began.send_signal(signal.SIGINT)
-        assert began.wait(20) == 0
+        assert began.wait(PATIENCE) == 0
     finally:
         began.kill()
         began.communicate()

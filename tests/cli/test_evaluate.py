@@ -37,7 +37,7 @@ def test_people_see_groups_time_questions_and_the_protocol(knowwhen, run):
 def test_what_will_take_long_is_said_up_front(run, monkeypatch):
     monkeypatch.setattr("knowwhen.cli.evaluate.LARGE", 10)
     done = CliRunner().invoke(app, ["evaluate", str(run), "--sample", "30", "--times", "4", "--json"])
-    assert f"240 queries make {240 * 1487:.1e} scores; --sample" in done.stderr
+    assert f"240 queries take {240 * 1487:.1e} scores; --sample" in done.stderr
     assert json.loads(done.stdout)["count"] == 60
 
 

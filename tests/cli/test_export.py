@@ -68,14 +68,14 @@ def test_a_sample_in_one_direction(knowwhen, run, tmp_path):
         (["--what", "ranks", "--out", "r.csv", "--filter", "no"], "filter is 'no'; expected time, static, raw"),
         (
             ["--what", "ranks", "--out", "r.csv", "--of", "entities"],
-            "--of is for --what embeddings; leave it out for ra",
+            "--of needs --what embeddings; leave it out for ra",
         ),
-        (["--out", "e.parquet", "--split", "test"], "--split is for --what answers or ranks; leave it out for embed"),
+        (["--out", "e.parquet", "--split", "test"], "--split needs --what answers or ranks; leave it out for embed"),
         (
             ["--what", "answers", "--out", "a.csv", "--seed", "1"],
-            "--seed is for --what ranks; leave it out for answers",
+            "--seed needs --what ranks; leave it out for answers",
         ),
-        (["--what", "facts", "--out", "f.csv", "--top", "3"], "--top is for --what answers; leave it out for facts"),
+        (["--what", "facts", "--out", "f.csv", "--top", "3"], "--top needs --what answers; leave it out for facts"),
     ],
 )
 def test_mistakes_are_one_line(knowwhen, run, tmp_path, arguments, message):

@@ -4,11 +4,11 @@ import json
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 from knowwhen.tuning.tune import read_study
+from tests.waiting import PATIENCE, until
 
 SPACE = """
 regularizer.embedding_weight = [0.001, 0.1]
@@ -45,12 +45,6 @@ def straight(forks, once):
         (folder / "said.txt").write_text(done.err)
 
     return once("tuned", make)
-
-
-def wait_for(path, process):
-    while not path.exists():
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.02)
 
 
 def test_json_on_stdout_a_line_per_trial_with_time_left_on_stderr(straight):
@@ -90,12 +84,29 @@ def test_plot_draws_a_study(knowwhen, straight, tmp_path):
     assert "embedding_weight" in (tmp_path / "f.svg").read_text()
 
 
-def test_killed_it_goes_on_with_the_same_command_to_the_same(knowwhen, here, straight):
-    process = subprocess.Popen([*START, *COMMAND], cwd=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    wait_for(here / "study" / "trials" / "0001" / "checkpoints" / "last.safetensors", process)
-    process.kill()
-    assert process.wait() == -signal.SIGKILL
-    process.communicate()
+# `knowwhen` that sends itself a signal once it has saved in a trial, and once trial 1 has begun, whoever runs it.
+SIGNALLED = """
+import os, pathlib, signal, time
+from knowwhen.cli import main
+from knowwhen.training.run import RunFolder
+
+save = RunFolder.save_checkpoint
+
+def save_and_signal(self, *arguments):
+    save(self, *arguments)
+    if self.path.name == "{trial}":
+        while not pathlib.Path("study/trials/0001/config.toml").exists():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.{signal})
+
+RunFolder.save_checkpoint = save_and_signal
+main.main()
+"""
+
+
+def test_killed_it_goes_on_with_the_same_command_to_the_same(forks, knowwhen, here, straight):
+    killed = forks.run(*COMMAND, cwd=here, code=SIGNALLED.format(trial="0001", signal="SIGKILL"))
+    assert killed.code == -signal.SIGKILL
     before = read_study(here / "study").trials
     assert [trial.state for trial in before] == ["complete", "running"]
     done = knowwhen(*COMMAND, cwd=here)
@@ -109,9 +120,9 @@ def test_workers_and_the_same_command_beside_them_share_the_trials(knowwhen, her
     workers = subprocess.Popen(
         [*START, *COMMAND, "--workers", "2"], cwd=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    wait_for(here / "study" / "study.db", workers)
+    until((here / "study" / "study.db").exists, workers)
     beside = knowwhen(*COMMAND, cwd=here)
-    out, err = workers.communicate(timeout=200)
+    out, err = workers.communicate(timeout=PATIENCE)
     assert (workers.returncode, beside.returncode) == (0, 0), (err, beside.stderr)
     assert outcome(out) == outcome(beside.stdout) == outcome((straight / "printed.json").read_text())
     lines = [line for line in (err + beside.stderr).splitlines() if line.startswith("trial ")]
@@ -120,15 +131,11 @@ def test_workers_and_the_same_command_beside_them_share_the_trials(knowwhen, her
     assert records == [2] * 4  # epochs: none was trained twice
 
 
-def test_ctrl_c_saves_and_stops_all_workers_and_the_command_goes_on(knowwhen, here, straight):
-    process = subprocess.Popen(
-        [*START, *COMMAND, "--workers", "2"], cwd=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    wait_for(here / "study" / "trials" / "0001" / "metrics.jsonl", process)
-    process.send_signal(signal.SIGINT)  # this one alone, as `kill` does
-    out, err = process.communicate(timeout=60)
-    assert (process.returncode, out) == (130, "")
-    said = [line for line in err.splitlines() if "the same command continues" in line]
+def test_ctrl_c_saves_and_stops_all_workers_and_the_command_goes_on(forks, knowwhen, here, straight):
+    code = SIGNALLED.format(trial="0000", signal="SIGINT")  # this one alone, as `kill` does
+    done = forks.run(*COMMAND, "--workers", "2", cwd=here, code=code)
+    assert (done.code, done.out) == (130, "")
+    said = [line for line in done.err.splitlines() if "the same command continues" in line]
     assert said and all('"error": "Interrupted"' in line for line in said)
     done = knowwhen(*COMMAND, cwd=here)
     assert outcome(done.stdout) == outcome((straight / "printed.json").read_text())
@@ -152,7 +159,7 @@ def test_a_bar_with_time_left_on_a_terminal(on_terminal, here):
         (["leaders", "--run", "s", "--set", "model.rank=0"], "knowwhen: model.rank is 0: input should be greater"),
         (["leaders", "--run", "s", "--figure", "f.gif"], "knowwhen: cannot write a figure to 'f.gif'"),
         (["nowhere", "--run", "s"], "knowwhen: no dataset, folder or file 'nowhere'"),
-        (["--run", "s", "--only-report"], "knowwhen: s holds no study; `knowwhen tune DATA --run s` makes one"),
+        (["--run", "s", "--only-report"], "knowwhen: s contains no study; `knowwhen tune DATA --run s` starts one"),
         (["-", "--run", "s", "--workers", "2"], "knowwhen: --workers needs data that each process can read"),
         (["leaders", "--run", "/proc/nowhere"], "knowwhen: cannot write to /proc/nowhere: No such file or directory"),
     ],
@@ -170,4 +177,4 @@ def test_another_command_does_not_continue_a_study(knowwhen, straight):
     done = knowwhen(*COMMAND[: -len(SET)], "--set=model.rank=5", cwd=straight)
     assert done.returncode == 1
     message = json.loads(done.stderr)["message"]
-    assert message.startswith("study holds a study with settings.") and message.endswith("or choose another --run")
+    assert message.startswith("study contains a study with settings.") and message.endswith("or choose another --run")

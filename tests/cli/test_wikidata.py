@@ -13,6 +13,7 @@ from benchmarks.dumps import write_dump
 from knowwhen.cli.wikidata import DumpProgress, describe
 from knowwhen.wikidata.lines import Parser
 from knowwhen.wikidata.statements import Extract
+from tests.waiting import until
 
 COMMAND = [sys.executable, "-c", "from knowwhen.cli.main import main; main()", "wikidata"]
 SMALL = ("--window", "1", "--min-degree", "3", "--min-predicate", "10")
@@ -36,13 +37,6 @@ def listen_to_ctrl_c():
 
 def content(folder):
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
-
-
-def wait_for(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.01)
 
 
 @pytest.fixture
@@ -114,19 +108,19 @@ def test_kill_9_and_the_same_command_goes_on(knowwhen, dump, tmp_path):
     process = start("-", "--out", out, *SMALL, stdin=subprocess.PIPE)
     process.stdin.write(text[:3_200_000])
     process.stdin.flush()
-    wait_for(lambda: len(windows_in(parts)) >= 2)
+    until(lambda: len(windows_in(parts)) >= 2)
     workers = workers_of(process.pid)
     assert workers
     process.kill()
     process.communicate()
-    wait_for(lambda: not any(is_alive(worker) for worker in workers))  # nobody is left behind
+    until(lambda: not any(is_alive(worker) for worker in workers))  # nobody is left behind
     before = windows_in(parts)
     assert not out.exists()
     (parts / "00000009.facts.parquet.tmp").write_bytes(b"half a table")
     with start("-", "--out", out, *SMALL, stdin=subprocess.PIPE) as again:
         again.stdin.write(text[:4_400_000])
         again.stdin.flush()
-        wait_for(lambda: len(windows_in(parts)) > len(before))
+        until(lambda: len(windows_in(parts)) > len(before))
         after = windows_in(parts)
         again.communicate(text[4_400_000:])
     assert again.returncode == 0
@@ -155,7 +149,7 @@ def test_ctrl_c_ends_quietly_and_leaves_what_is_finished(dump, tmp_path):
     process = start("-", "--out", tmp_path / "out", *SMALL, stdin=subprocess.PIPE, start_new_session=True)
     process.stdin.write(dump.read_bytes()[:3_200_000])
     process.stdin.flush()
-    wait_for(lambda: len(windows_in(tmp_path / "out.parts")) >= 2)
+    until(lambda: len(windows_in(tmp_path / "out.parts")) >= 2)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers too
     _, errors = process.communicate()
     assert process.returncode == 130
@@ -167,7 +161,7 @@ def test_a_worker_that_dies_is_one_line(dump, tmp_path):
     process = start("-", "--out", tmp_path / "out", *SMALL, stdin=subprocess.PIPE)
     process.stdin.write(dump.read_bytes()[:2_000_000])
     process.stdin.flush()
-    wait_for(lambda: windows_in(tmp_path / "out.parts"))
+    until(lambda: windows_in(tmp_path / "out.parts"))
     for worker in workers_of(process.pid):
         os.kill(worker, signal.SIGKILL)
     _, errors = process.communicate(dump.read_bytes()[2_000_000:])

@@ -20,6 +20,7 @@ from knowwhen.distributed.started import LOST, goes_on
 from knowwhen.errors import BadRequest, DamagedFile
 from knowwhen.training import shards
 from tests.distributed.working import Ended, in_processes
+from tests.waiting import PATIENCE, until
 
 SETTINGS = {
     "model.name": "unioncomplex",
@@ -89,7 +90,7 @@ def fail_in_the_second():
 
 
 def test_an_error_in_one_process_ends_all_and_only_it_speaks():
-    # They would wait for each other for ten minutes; `in_processes` itself gives up after one.
+    # They would wait for each other for ten minutes; `in_processes` itself gives up after four.
     first, second, third = in_processes(3, fail_in_the_second, fails=True, seconds=600)
     assert str(second) == "a bad request"
     assert first == third == Ended(LOST)
@@ -175,17 +176,10 @@ def children(process) -> list[int]:
     return [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
 
 
-def until(condition, seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it takes too long"
-        time.sleep(0.05)
-
-
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds processes in /proc")
 def test_workers_survive_a_kill_and_stop_when_asked(tmp_path):
     """A process killed with -9 is replaced, Ctrl-C saves, and one process ends the run as if nothing had happened."""
-    settings = ["model.rank=4", "training.epochs=15", "training.batch_size=500", "validation.every=0"]
+    settings = ["model.rank=4", "training.epochs=400", "training.batch_size=500", "validation.every=0"]
     options = [word for one in settings for word in ("--set", one)]
     command = [sys.executable, "-m", "knowwhen", "train", "leaders", *options, "--run", "run", "--workers", "2"]
     process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -194,18 +188,18 @@ def test_workers_survive_a_kill_and_stop_when_asked(tmp_path):
     def epochs() -> int:
         return len(metrics.read_text().splitlines()) if metrics.exists() else 0
 
-    until(lambda: epochs() >= 1)
+    until(epochs, process)
     os.kill(children(process)[1], signal.SIGKILL)
     before = epochs()
-    until(lambda: epochs() > before + 1)
+    until(lambda: epochs() > before + 1, process)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, said
     assert said.count("process 1 of 2 was killed (SIGKILL); restarting all processes from the last checkpoint") == 1
     assert said.splitlines()[-1].startswith("knowwhen: stopped in epoch"), said
     assert "Traceback" not in said and "W11" not in said
-    overrides = {"model.rank": 4, "training.epochs": 15, "training.batch_size": 500, "validation.every": 0}
-    resumed = kw.train(None, run=tmp_path / "run", resume=True)
+    overrides = {"model.rank": 4, "training.epochs": epochs() + 2, "training.batch_size": 500, "validation.every": 0}
+    resumed = kw.train(None, run=tmp_path / "run", resume=True, epochs=epochs() + 2)
     alone = kw.train("leaders", run=tmp_path / "alone", overrides=overrides)
     pairs = zip(resumed.records, alone.records, strict=True)
     assert all(one["loss"] == pytest.approx(other["loss"], rel=1e-4) for one, other in pairs)

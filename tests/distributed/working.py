@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import socket
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,8 +20,10 @@ from knowwhen.models import Background, Sizes, build
 from knowwhen.training.config import read_config
 from knowwhen.training.loop import Learner, TrainingFacts, seeded
 from knowwhen.training.objective import Objective
+from tests.waiting import PATIENCE
 
 SIZES = Sizes(31, 4, 9, undated_row=False)  # no number of processes divides 31
+PORT = 29500  # of hosts, which have it to themselves
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload([__name__])
 
@@ -40,20 +41,18 @@ def in_processes(
     *arguments: object,
     fails: bool = False,
     hosts: Sequence[Host] = (),
-    seconds: int = 20,
+    seconds: int = 120,
 ) -> list:
     """What function(*arguments) gives in each of `count` processes that have joined each other.
 
     Where it `fails`, the error of a process, or how it ended. With `hosts`, each process is on one of them; `seconds`
     is how long they wait for each other.
     """
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     ends = [FORKS.Pipe(duplex=False) for _ in range(count)]
     address = hosts[0].address if hosts else "127.0.0.1"
     # As with torchrun, the store outlives the processes; on other hosts, the first of them keeps it.
-    store = None if hosts else TCPStore(address, port, is_master=True, wait_for_workers=False)
+    store = None if hosts else TCPStore(address, 0, is_master=True, wait_for_workers=False)
+    port = store.port if store else PORT
     work = (function, arguments, fails)
     processes = []
     for rank in range(count):
@@ -68,11 +67,11 @@ def in_processes(
     found: list = []
     try:
         for process, (ours, _) in zip(processes, ends, strict=True):
-            assert ours.poll(60), "a process hangs"
+            assert ours.poll(PATIENCE), "a process hangs"
             try:
                 found.append(ours.recv())
             except EOFError:
-                process.join(10)
+                process.join(PATIENCE)
                 found.append(Ended(process.exitcode))
     finally:
         for process in processes:

@@ -113,9 +113,13 @@ def test_what_was_added_is_left_out(trained):
     [
         (lambda trained, data: evaluate("runs/mine", data), "cannot evaluate 'runs/mine'; expected a trained model"),
         (lambda trained, data: evaluate(OnlyScore(None)), "name the data to evaluate OnlyScore on"),
-        (lambda trained, data: evaluate(trained, data), "small has other names than leaders, on which"),
+        (
+            lambda trained, data: evaluate(trained, "facts.csv"),
+            "'facts.csv'; expected a Dataset, as kw.load returns",
+        ),
+        (lambda trained, data: evaluate(trained, data), "small has different names from leaders, on which"),
         (lambda trained, data: evaluate(trained.model, data), "is for 1487 entities, .* small has 7 entities"),
-        (lambda trained, data: evaluate(Short(), data), r"Short.score gave numbers of shape \(1,\) for 14 facts"),
+        (lambda trained, data: evaluate(Short(), data), r"Short.score returned numbers of shape \(1,\) for 14 facts"),
     ],
 )
 def test_mistakes_are_said(world, trained, make, message):

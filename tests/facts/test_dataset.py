@@ -59,6 +59,19 @@ def test_fractions_must_leave_something_to_train_on():
         _split(kw.Facts.empty(), ReadOptions(fractions=(0.5, 0.5)))
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"fractions": 0.1}, r"fractions is 0.1; expected two, for valid and test, such as \(0.1, 0.1\)"),
+        ({"fractions": (0.1,)}, r"fractions is \(0.1,\); expected two"),
+        ({"columns": "subject=A"}, "columns is 'subject=A'; expected a dictionary such as"),
+    ],
+)
+def test_arguments_of_another_kind_are_named(given, message):
+    with pytest.raises(BadRequest, match=message):
+        kw.load([("a", "p", "b")], **given)
+
+
 def test_a_saved_dataset_loads_back_the_same(dataset, tmp_path):
     dataset.save(tmp_path / "saved")
     again = kw.load(tmp_path / "saved")

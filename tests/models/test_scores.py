@@ -122,9 +122,11 @@ def test_a_distance_of_nothing_is_zero_with_a_gradient():
         query, table = made.leaves
         with torch.no_grad():
             table[0] = table[2] = query[0]
-        X = made.scores.whole()
+            X = made.scores.whole()
         assert X[0, 0] == X[0, 2] == 0 and X[1, 0] == X[1, 2]
-        X.sum().backward()
+        learned = made.scores.whole()
+        assert_close(learned, X, atol=1e-6, rtol=1e-12)
+        learned.sum().backward()
         assert query.grad.isfinite().all() and table.grad.isfinite().all()
 
 

@@ -22,7 +22,7 @@ from knowwhen.plotting import (
     timestamps_figure,
     training_figure,
 )
-from knowwhen.plotting.figures import COLOURS, extent, spread
+from knowwhen.plotting.figures import COLOURS, bare, extent, log_axis, new_figure, spread
 from knowwhen.plotting.timestamps import principal_plane
 
 MAGIC = {".svg": b"<?xml", ".png": b"\x89PNG", ".pdf": b"%PDF"}
@@ -105,6 +105,17 @@ def test_labels_behind_curves_are_moved_apart():
     assert len(boxes) == 3
     assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
     assert spread([0, 0.1, 5], 1) == pytest.approx([-0.45, 0.55, 5])
+
+
+def test_labels_of_a_logarithmic_axis_do_not_run_together():
+    figure = new_figure()
+    axes = bare(figure.add_subplot())
+    axes.plot([2, 70], [0, 1])
+    log_axis(axes)
+    figure.draw_without_rendering()
+    shown = [label for label in axes.get_xticklabels(which="both") if 2 <= label.get_position()[0] <= 70]
+    assert [label.get_text() for label in shown] == ["2", "5", "10", "20", "50"]
+    assert not any(extent(one).overlaps(extent(other)) for one, other in combinations(shown, 2))
 
 
 def test_reliability_has_a_panel_per_kind_of_question():

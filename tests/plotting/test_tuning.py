@@ -59,5 +59,5 @@ def test_without_importances_there_is_no_panel_for_them():
 
 
 def test_nothing_to_plot_is_said():
-    with pytest.raises(BadRequest, match="no trial to plot: none was validated yet"):
+    with pytest.raises(BadRequest, match="no trials to plot: none has been validated yet"):
         tuning_figure([TRIALS[-1], ("running", None, {})], SPACE, {})

@@ -248,7 +248,7 @@ def test_static_models_answer_the_same_at_all_times_and_date_nothing(world, name
     assert_allclose([a.probability for a in one], [a.probability for a in other])
     with pytest.raises(
         BadRequest,
-        match=f"{name} does not depend on time, so it cannot answer when; use a temporal model such as tntcomplex",
+        match=f"{name} does not depend on time, so it cannot answer questions for a time; use a temporal model such",
     ):
         ask(model, data, "Ada", "leads", "Bob", "?")
 

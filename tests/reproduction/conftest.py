@@ -34,6 +34,7 @@ def result():
         parameters=2_624_856,
         epochs=50,
         minutes=12.5,
+        processor_minutes=10.0,
         settings=settings_of("lacroix2020-tntcomplex-icews14"),
         commit="abc1234",
         machine="2 cores, 24 GB",

@@ -39,7 +39,7 @@ def test_a_result_of_older_code_is_said_to_be(planned, with_evidence, of_plan, m
     one, other = of_plan(planned), of_plan(with_evidence)
     monkeypatch.setitem(NUMBERS, "evidence", 3)
     assert flaw_of(one, planned) == "", "it has no evidence"
-    assert flaw_of(other) == "what is computed has changed since (evidence 1, now 3)"
+    assert flaw_of(other) == "the computation has changed since (evidence 1, now 3)"
     monkeypatch.setitem(NUMBERS, "validation", 2)
     assert flaw_of(one, planned) == "" and one.is_provisional, "test is measured as before"
 
@@ -77,7 +77,7 @@ def test_a_setting_that_is_new_since_then_has_its_default(planned, of_plan):
 
 def test_a_result_of_a_recipe_that_is_gone(planned, of_plan):
     gone = with_settings(of_plan(planned), recipe="lacroix2020-nothing")
-    assert flaw_of(gone).startswith("its recipe is not there any more (no recipe or file 'lacroix2020-nothing'")
+    assert flaw_of(gone).startswith("its recipe no longer exists (no recipe or file 'lacroix2020-nothing'")
 
 
 def test_counting_is_compared_by_its_window(of_plan):

@@ -63,10 +63,10 @@ def test_the_newer_numbers_win(one, plant, tmp_path, monkeypatch):
     plant(here, one)
     monkeypatch.setitem(NUMBERS, "training", 2)
     plant(there, replace(one, numbers={**one.numbers, "training": 2}, valid_mrr=0.9))
-    assert merged(here, there) == [("replaced", "newer numbers")]
+    assert merged(here, there) == [("replaced", "measured by newer code")]
     assert read_all(here)[0].valid_mrr == 0.9
     plant(there, one)
-    assert merged(here, there) == [("older", "the stored one has newer numbers")]
+    assert merged(here, there) == [("older", "the stored one was measured by newer code")]
 
 
 def test_todays_settings_win(one, plant, tmp_path):
@@ -85,7 +85,7 @@ def test_two_values_of_an_experiment_are_an_error_beyond_rounding(one, plant, tm
     assert merged(here, there) == [("same", "")] and read_all(here) == [one]
     plant(there, replace(one, test={**one.test, "mrr": 0.5512}))
     fates = merge([there], here)
-    kept = "test MRR 0.5500 stored, 0.5512 there: the stored one is kept; delete it and merge again to take the other"
+    kept = "test MRR 0.5500 stored, 0.5512 there; kept the stored one: delete it and merge again to take the other"
     assert [(one.fate, one.about) for one in fates] == [("differs", kept)] and read_all(here) == [one]
     with pytest.raises(RunError, match=rf"table2-icews14-tntcomplex-seed0 differs in .*there.*: {kept}"):
         check_merged(fates)
@@ -110,7 +110,7 @@ def test_the_command_merges_and_says_what_became_of_each(one, plant, tmp_path):
         printed.exception, RunError
     )
     again = CliRunner().invoke(app, asked)
-    assert "differs: table2-icews14-tntcomplex-seed0 (valid MRR 0.5600 stored, 0.1000 there: " in again.stdout
+    assert "differs: table2-icews14-tntcomplex-seed0 (valid MRR 0.5600 stored, 0.1000 there; kept " in again.stdout
     assert again.stdout.splitlines()[-1] == "1 differs, 1 same"
 
 

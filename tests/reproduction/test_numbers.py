@@ -77,7 +77,7 @@ def test_what_is_computed_changes_only_with_its_number(area, leaders, tmp_path, 
     assert number == NUMBERS[area], f"put what NUMBERS[{area!r}] = {NUMBERS[area]} computes into COMPUTED"
     found = MEASURES[area](leaders, tmp_path)
     changed = {name: (value, found[name]) for name, value in computed.items() if abs(found[name] - value) > TOLERANCE}
-    assert not changed, f"what is computed has changed: raise NUMBERS[{area!r}] and put the new values here: {found}"
+    assert not changed, f"the computation has changed: raise NUMBERS[{area!r}] and put the new values here: {found}"
     assert set(found) == set(computed)
 
 

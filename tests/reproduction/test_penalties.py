@@ -117,14 +117,16 @@ def test_the_order_of_penalties_is_set_against_the_papers(of_plan):
     some = table3({name: (0.5, mrr) for name, mrr in tests.items()}, of_plan)
     assert penalties.order_note(some) == ""  # one is missing
     alike, other = ([*some, *table3({"delta4-w0.3": (0.5, mrr)}, of_plan)] for mrr in (0.53, 0.5075))
-    assert penalties.order_note(alike) == "On icews14, in short runs, the order of the penalties is the paper's."
+    assert penalties.order_note(alike) == "On icews14, in short runs, the order of the penalties is that of the paper."
     note = penalties.order_note(other)
-    assert note.startswith("On icews14, in short runs, the order of the penalties is not the paper's:")
+    assert note.startswith("On icews14, in short runs, the order of the penalties differs from the paper's:")
     assert "delta2 above delta4 by 0.0025 (paper: below by 0.01)" in note
     assert "omega3" not in note
     assert note in report.results_page(other)
     ends = [of_plan(e, mrr=0.6 + paper.TABLE3[e.row.removesuffix(LONG)]) for e in planned() if e.row.endswith(LONG)]
-    assert penalties.order_note(ends).startswith("On icews05-15, trained to the end, the order of the penalties is the")
+    assert penalties.order_note(ends).startswith(
+        "On icews05-15, trained to the end, the order of the penalties is that of"
+    )
 
 
 def test_curves_are_hulls_on_the_left_and_penalties_on_the_right(of_plan):

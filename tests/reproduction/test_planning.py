@@ -121,7 +121,7 @@ def test_budgets(text, seconds):
         (["all", "--dataset", "gdelt"], "no table has such datasets or models; `knowwhen reproduce plan` without them"),
         (["plan", "tabel2"], "no table 'tabel2'"),
         (["table2", "table3"], "table2 takes no 'table3'; `knowwhen reproduce all TABLE…` runs several tables"),
-        (["all", "--large"], "--large, --sampled and --figure go with one table; all has all sizes and no figure"),
+        (["all", "--large"], "--large, --sampled and --figure need a single table, not all"),
         (["table2", "--dataset", "icews14"], "dataset 'icews14' is not on this machine; .*`knowwhen data get icews14`"),
     ],
 )

@@ -1,17 +1,19 @@
 """Experiments that are run once, by training or by counting, and go on where they were begun."""
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from knowwhen.reproduction import running
-from knowwhen.reproduction.experiments import Experiment, Setting
+from knowwhen.reproduction.experiments import Experiment, Setting, notes_of
 from knowwhen.reproduction.link_prediction import TABLE2
 from knowwhen.reproduction.machine import commit, peak_memory
 from knowwhen.reproduction.numbers import NUMBERS
 from knowwhen.reproduction.results import path_of, read_all, write_result
 from knowwhen.reproduction.table import Request
 from knowwhen.training.notes import sealed, unsealed
+from knowwhen.training.run import RunFolder
 
 SMALL = {"model.rank": 4, "training.epochs": 2, "training.batch_size": 500, "validation.every": 1}
 
@@ -49,6 +51,20 @@ def test_a_result_says_how_it_was_made(small, run):
     assert 0 < made.curve[0]["minutes"] < made.curve[1]["minutes"] < made.minutes + 0.01
     assert made.valid["mrr"] == made.valid_mrr == max(point["mrr"] for point in made.curve)
     assert made.valid["count"] == 2 * 468
+    assert made.processor_minutes is not None and 0 <= made.processor_minutes < 1
+
+
+def test_processor_minutes_are_unknown_where_a_part_was_made_before_they_were_noted(small, run, tmp_path):
+    assert run(small).processor_minutes is not None
+    timing = tmp_path / "runs" / small.name / "timing.jsonl"
+    first, second = map(json.loads, timing.read_text().splitlines())
+    timing.write_text(
+        f"{json.dumps(first | {'processor_seconds': 90})}\n{json.dumps(second | {'processor_seconds': 45})}\n"
+    )
+    assert notes_of(RunFolder(timing.parent))["processor_minutes"] == 2.25
+    del first["processor_seconds"]
+    timing.write_text(f"{json.dumps(first)}\n{json.dumps(second)}\n")
+    assert notes_of(RunFolder(timing.parent))["processor_minutes"] is None
 
 
 def test_time_questions_are_asked_where_the_table_wants_them(small, run, quick_time_head):

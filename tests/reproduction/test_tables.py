@@ -81,7 +81,7 @@ def test_what_is_not_known_is_left_empty_and_what_is_provisional_is_marked(resul
     )
     assert EVIDENCE.rows(seeds)[1][5:11] == ("", "", "", "", "", "")
     page = report.results_page(seeds)
-    assert "\n† To be measured again: " in page and "| table2 | icews14 | tntcomplex † | 0 |" in page
+    assert "\n† Provisional, to be measured again: " in page and "| table2 | icews14 | tntcomplex † | 0 |" in page
 
 
 def test_deviations_of_facts_with_and_without_a_time_are_over_the_chosen_weight(of_plan):
@@ -197,9 +197,9 @@ def test_the_page_holds_what_was_run_and_how(result):
     assert "| icews14 | tntcomplex | 156 | full | 1 | 0.5500 | 0.56 | -0.010 |" in page
     made = "| 0 | 0.5600 | 0.5500 | 50 | 12.5 | 1.5 | 2 cores, 24 GB, 2 threads | abc1234 |"
     assert f"{made} `knowwhen reproduce table2 --dataset icews14 --model tntcomplex` |" in page
-    assert "never edited by hand" in page and "†" not in page and "not shown" not in page
+    assert "do not edit by hand" in page and "†" not in page and "not shown" not in page
     assert "Table 3" not in page  # nothing was run for it
-    assert "\n2 stored results of earlier code or settings are not shown.\n" in report.results_page([], outdated=2)
+    assert "\n2 stored results from outdated code or settings are not shown.\n" in report.results_page([], outdated=2)
 
 
 def test_figure_2_shows_the_presidents_of_france(tmp_path):

@@ -60,7 +60,7 @@ class Client:
         self.host, self.port = host, port
 
     def send(self, method, path, body=None, headers=None):
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=30)
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=120)
         try:
             connection.request(method, path, body, headers or {})
             response = connection.getresponse()
@@ -94,7 +94,7 @@ def running(service, **options):
         yield Client(*listening.getsockname())
     finally:
         server.should_exit = True
-        thread.join(20)
+        thread.join(120)
         assert not thread.is_alive()
 
 

@@ -41,7 +41,7 @@ def send_malformed(host: str, port: int, count: int, seed: int = 0) -> set[int]:
     rng, statuses = random.Random(seed), set()
     for _ in range(count):
         request = mutated(rng, rng.choice([QUESTION, POST]))
-        with socket.create_connection((host, port), timeout=10) as connection:
+        with socket.create_connection((host, port), timeout=60) as connection:
             if rng.random() < 0.2:  # closed with a reset, in the middle or with the answer under way
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 connection.sendall(request[: rng.randrange(len(request) + 1)])

@@ -20,6 +20,7 @@ from knowwhen.serve.agents import create_door, door_app
 from knowwhen.serve.guard import Rules
 from knowwhen.serve.server import Server, address, bind, configured
 from knowwhen.serve.service import Service
+from tests.waiting import PATIENCE
 
 FACT = {"subject": "office 0", "predicate": "held by", "object": "person 0 2"}
 
@@ -136,7 +137,7 @@ def over_http(service, rules):
         yield address(listening) + "mcp"
     finally:
         server.should_exit = True
-        thread.join(20)
+        thread.join(PATIENCE)
 
 
 def test_over_http_with_a_key(model):
@@ -153,7 +154,7 @@ def test_over_http_with_a_key(model):
         assert asyncio.run(about(url, {"Authorization": f"Bearer {key}"}))["run"] == "offices"
         for headers, status in (({}, 401), ({"Authorization": f"Bearer {key}", "Host": "rebound.example"}, 421)):
             with pytest.raises(urllib.error.HTTPError, match=str(status)):
-                urllib.request.urlopen(urllib.request.Request(url, b"{}", headers), timeout=10)
+                urllib.request.urlopen(urllib.request.Request(url, b"{}", headers), timeout=PATIENCE)
 
 
 def test_over_http_without_a_key(model):

@@ -1,11 +1,11 @@
 """`knowwhen serve` as a process: it says where it is, stops when told, and says why it cannot start."""
 
+import http.client
 import json
 import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 import urllib.request
 from contextlib import contextmanager
@@ -17,6 +17,7 @@ from knowwhen.cli.serve import find_runs
 from knowwhen.errors import BadRequest, RunError
 from knowwhen.serve.server import bind
 from knowwhen.serve.service import Service, UnknownRun
+from tests.waiting import PATIENCE
 
 COMMAND = [sys.executable, "-m", "knowwhen", "serve"]
 
@@ -39,7 +40,7 @@ def process(*arguments):
 
 
 def get(url, **options):
-    with urllib.request.urlopen(url, timeout=20) as answer:
+    with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
         return json.load(answer)
 
 
@@ -53,14 +54,14 @@ def test_it_serves_two_runs_answers_what_is_under_way_and_stops(run, model, tmp_
         port = url.rstrip("/").rpartition(":")[2]
         with pytest.raises(RunError, match=f"port {port} of 127.0.0.1 is in use; choose"):
             bind("127.0.0.1", int(port))
-        results = []
-        asker = threading.Thread(target=lambda: results.append(get(f"{url}api/evaluation")))
-        asker.start()
+        asking = http.client.HTTPConnection("127.0.0.1", int(port), timeout=PATIENCE)
+        asking.request("GET", "/healthz")
+        asking.getresponse().read()  # so that it is connected
+        asking.request("GET", "/api/evaluation")
         time.sleep(0.05)
         served.send_signal(signal.SIGTERM)
-        asker.join(20)
-        assert results and results[0]["ranking"]["count"] > 0
-        assert served.wait(20) == 0
+        assert json.load(asking.getresponse())["ranking"]["count"] > 0
+        assert served.wait(PATIENCE) == 0
         assert served.stderr.read() == ""
 
 

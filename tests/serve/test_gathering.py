@@ -15,7 +15,7 @@ def gather(asked, *, window=0.05, most=100, batches=None, hold=None):
 
     def answer(some):
         if hold is not None:
-            hold.wait(5)
+            hold.wait(60)
         if batches is not None:
             batches.append(list(some))
         return [ValueError(one) if one < 0 else 10 * one for one in some]
@@ -68,7 +68,7 @@ def test_who_goes_away_is_not_answered_and_keeps_nobody_waiting():
     batches, hold = [], threading.Event()
 
     def answer(some):
-        hold.wait(5)
+        hold.wait(60)
         batches.append(list(some))
         return list(some)
 

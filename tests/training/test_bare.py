@@ -62,7 +62,7 @@ def test_a_bare_fit_never_sees_test(leaders, tmp_path, monkeypatch):
 def test_training_makes_a_model_of_a_bare_fit_without_fitting_again(leaders, tmp_path):
     quick = {"dating.passes": 0}
     records = fit(tmp_path, leaders, **quick)
-    with pytest.raises(RunError, match="keeps no copy of its data, as a trial of a study; make a model"):
+    with pytest.raises(RunError, match="is a trial of a study, without a copy of its data; turn it into a model"):
         kw.open(tmp_path)
     with pytest.raises(BadRequest, match="keeps no copy of its data; name the data to train on"):
         kw.train(None, run=tmp_path, resume=True)
@@ -70,13 +70,15 @@ def test_training_makes_a_model_of_a_bare_fit_without_fitting_again(leaders, tmp
         kw.train(leaders.without_test, run=tmp_path, resume=True)
     model = kw.train(leaders, run=tmp_path, resume=True)
     assert model.records == records and model.calibration is not None
-    assert len((tmp_path / "timing.jsonl").read_text().splitlines()) == 2  # epochs, each trained once
+    timing = [json.loads(line) for line in (tmp_path / "timing.jsonl").read_text().splitlines()]
+    assert [line["epoch"] for line in timing] == [1, 2]  # each trained once
+    assert all(line["seconds"] > 0 and line["processor_seconds"] > 0 for line in timing)
     assert kw.open(tmp_path).evaluate("valid").mrr == pytest.approx(best_valid_mrr(records))
 
 
 def test_a_folder_with_other_settings_is_refused(leaders, tmp_path):
     fit(tmp_path, leaders)
-    with pytest.raises(RunError, match="was begun with other settings or other data; move it away to begin again"):
+    with pytest.raises(RunError, match="was started with other settings or data; move it away to start again"):
         fit(tmp_path, leaders, **{"model.rank": 5})
     assert json.loads((tmp_path / "metrics.jsonl").read_text().splitlines()[0])["epoch"] == 1
 

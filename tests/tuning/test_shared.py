@@ -121,7 +121,7 @@ def test_a_trial_that_kills_its_processes_has_failed_and_one_that_is_stopped_has
         other.claim(plan(trials=2)).held.close()
     trials = run_all(other, plan(trials=2))
     assert (trials[0].state, trials[1].state) == ("failed", "complete")
-    assert trials[0].error == "3 processes were killed while they ran it; is memory too small?"
+    assert trials[0].error == "3 processes were killed while running it; is there enough memory?"
 
 
 def test_a_kill_between_queueing_and_asking_loses_no_point_of_a_grid(tmp_path, monkeypatch):
@@ -202,7 +202,7 @@ def test_tpe_learns_from_earlier_trials(tmp_path):
 @pytest.mark.parametrize(
     ("about", "message"),
     [
-        ({**ABOUT, "sampler": "grid"}, "s holds a study with sampler = 'random', not 'grid'; repeat its command"),
+        ({**ABOUT, "sampler": "grid"}, "s contains a study with sampler = 'random', not 'grid'; repeat its command"),
         ({**ABOUT, "settings": {"model.rank": 5}}, "with settings.model.rank = 4, not 5"),
         ({**ABOUT, "data": {"name": "leaders", "hash": "1"}}, "with data.hash = '0', not '1'"),
         ({key: value for key, value in ABOUT.items() if key != "sampler"}, "with sampler = 'random', not None"),
@@ -215,10 +215,10 @@ def test_a_study_is_not_mixed_with_another(tmp_path, about, message):
 
 
 def test_folders_that_hold_no_study_and_databases_that_are_none(tmp_path):
-    with pytest.raises(RunError, match="nowhere holds no study; `knowwhen tune DATA --run"):
+    with pytest.raises(RunError, match="nowhere contains no study; `knowwhen tune DATA --run"):
         SharedStudy.open(tmp_path / "nowhere")
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(RunError, match="exists and holds no study; choose another --run"):
+    with pytest.raises(RunError, match="exists but contains no study; choose another --run"):
         begin(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
     begin(tmp_path / "s")

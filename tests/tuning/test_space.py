@@ -49,7 +49,7 @@ def test_ranges_of_integers_and_lists_of_lists():
         ({"regularizer.embeding_weight": [1]}, r"no setting '\S+' to search; did you mean 'regularizer.embedding_weig"),
         ({"regularzer": {"embedding_weight": [1]}}, "no setting 'regularzer.embedding_weight' to search; did you mean"),
         ({"model.filters": [1]}, "no setting 'model.filters' to search"),  # of another model
-        ({}, "it names no setting to search"),
+        ({}, "it names no settings to search"),
         ({"model.rank": 8}, "model.rank is 8; expected a list of values or a range"),
         ({"model.rank": []}, "model.rank is an empty list; expected the values to try"),
         ({"model.rank": [8, 4, 8]}, "model.rank has 8 twice"),
@@ -64,7 +64,7 @@ def test_ranges_of_integers_and_lists_of_lists():
         ({WEIGHT: {"low": 0.1, "high": float("inf")}}, "goes from 0.1 to inf; expected low below high"),
         ({WEIGHT: {"low": 0.1, "high": 1, "log": True, "step": 0.1}}, "has step = 0.1; expected one above 0 that fits"),
         ({WEIGHT: {"low": True, "high": 2}}, "has low = True; expected a number"),
-        ({"regularizer.embedding": {"low": 0, "high": 1}}, "regularizer.embedding is no number; expected a list of"),
+        ({"regularizer.embedding": {"low": 0, "high": 1}}, "regularizer.embedding is not a number; expected a list of"),
         ({"regularizer.embedding": ["omega3", "omega4"]}, "regularizer.embedding is 'omega4': input should be"),
         ({"validation.sample": [10, 20]}, "validation.sample cannot be searched: trials would be measured differently"),
         ({"dating.passes": [1, 2]}, "dating.passes cannot be searched: trials learn no time head"),

@@ -173,7 +173,7 @@ def test_it_is_said_where_no_trial_can_be_pruned(leaders, tmp_path):
     for pruner in ("median", "none"):
         search(leaders, tmp_path / pruner, {RATE: [0.1]}, overrides=rarely, pruner=pruner, progress=Noting())
     assert Noting.notices == [
-        "trials are validated after their last epoch alone, so none is pruned: see validation.every"
+        "trials are validated only after their last epoch, so none is pruned; lower validation.every"
     ]
 
 
@@ -213,7 +213,7 @@ def test_ctrl_c_leaves_a_study_that_goes_on_to_the_same(leaders, study, tmp_path
         ({"sampler": "best"}, "sampler is 'best'; expected grid, random, tpe"),
         ({"pruner": "all"}, "pruner is 'all'; expected median, halving, none"),
         ({"trials": 0}, "trials is 0; expected at least 1"),
-        ({"overrides": {"validation.every": 0}}, "validation.every is 0; trials are judged by validations"),
+        ({"overrides": {"validation.every": 0}}, "validation.every is 0; trials are judged by validation;"),
         ({"overrides": {"model.rnk": 4}}, "no setting 'model.rnk' of tntcomplex"),
         ({"space": {WEIGHT: [-1.0]}}, f"space: {WEIGHT} is -1.0: input should be greater than or equal to 0"),
         ({"space": {WEIGHT: {"low": 0.1, "high": 1}}}, "a grid needs a list of values"),
@@ -226,13 +226,13 @@ def test_mistakes_are_said_before_anything_is_written(leaders, tmp_path, options
 
 
 def test_data_without_valid_cannot_be_tuned_on(leaders, world, tmp_path):
-    with pytest.raises(BadRequest, match="small has no facts in valid, on which settings are chosen"):
+    with pytest.raises(BadRequest, match="small has no validation facts, which tuning needs"):
         search(world.dataset(valid=[]), tmp_path / "s")
     assert not (tmp_path / "s").exists()
 
 
 def test_other_data_is_another_study(leaders, study):
-    with pytest.raises(RunError, match=r"holds a study with data.hash = "):
+    with pytest.raises(RunError, match=r"contains a study with data.hash = "):
         search(leaders.without_test, study.path)
 
 

@@ -39,7 +39,7 @@ Times = Annotated[
 ]
 Seed = Annotated[int, typer.Option("--seed", help="Seed for sampling times and facts.")]
 LARGE = 3e9  # scores: from about half a minute on
-Sample = Annotated[int | None, typer.Option("--sample", help="Evaluate on this many facts, drawn at random.")]
+Sample = Annotated[int | None, typer.Option("--sample", help="Evaluate on only this many facts, drawn at random.")]
 
 
 def evaluate(
@@ -87,7 +87,7 @@ def evaluate(
         queries = count_questions(sample_facts(trained.dataset, split, sample, seed), trained.model.sizes, protocol)
         scores = queries * trained.model.sizes.entities
         if scores > LARGE and prints:
-            say(f"{queries:,} queries make {scores:.1e} scores; --sample 10000 measures as many facts")
+            say(f"{queries:,} queries take {scores:.1e} scores; --sample 10000 evaluates on that many facts only")
         metrics = trained.evaluate(split, sample=sample, protocol=protocol, with_added=with_added, progress=prints)
         timed = trained.evaluate_times(split, sample=sample, seed=seed, progress=prints) if time_questions else None
         believed = trained.evaluate_calibration(split, sample=sample, seed=seed) if calibration else None

@@ -45,15 +45,15 @@ def export(
         str,
         typer.Option(
             "--what",
-            help="embeddings, answers to the questions of a split, ranks of its facts, facts, "
+            help="embeddings; answers to the questions of a split; ranks of its facts; facts; "
             "or inferred (facts with inferred dates).",
         ),
     ] = "embeddings",
     of: Annotated[
-        str | None, typer.Option("--of", help="Of embeddings: entities (the default), predicates or timestamps.")
+        str | None, typer.Option("--of", help="For embeddings: entities (the default), predicates or timestamps.")
     ] = None,
     split: Annotated[
-        str | None, typer.Option("--split", help="Of answers and ranks: train, valid or test (the default).")
+        str | None, typer.Option("--split", help="For answers and ranks: train, valid or test (the default).")
     ] = None,
     out: Annotated[
         Path | None,
@@ -62,25 +62,24 @@ def export(
         ),
     ] = None,
     format: Annotated[
-        str | None, typer.Option("--format", help="csv, jsonl, parquet, ttl, kgtk or npz; by the ending of --out.")
+        str | None,
+        typer.Option("--format", help="csv, jsonl, parquet, ttl, kgtk or npz; by default from the extension of --out."),
     ] = None,
-    top: Annotated[
-        int | None, typer.Option("--top", help="Of answers: how many to each question; by default 10.")
-    ] = None,
+    top: Annotated[int | None, typer.Option("--top", help="For answers: number per question; 10 by default.")] = None,
     min_probability: Annotated[
         float | None,
-        typer.Option("--min-probability", min=0, max=1, help="Of inferred: leave out less probable dates."),
+        typer.Option("--min-probability", min=0, max=1, help="For inferred: leave out dates below this probability."),
     ] = None,
     filter: Annotated[
-        str | None, typer.Option("--filter", help="Of ranks: time, static or raw, as in `knowwhen evaluate`.")
+        str | None, typer.Option("--filter", help="For ranks: time, static or raw, as in `knowwhen evaluate`.")
     ] = None,
-    directions: Annotated[str | None, typer.Option("--directions", help="Of ranks: both, or objects only.")] = None,
+    directions: Annotated[str | None, typer.Option("--directions", help="For ranks: both, or objects only.")] = None,
     times: Annotated[
-        str | None, typer.Option("--times", help="Of ranks: timestamps asked per fact: sample, all, or a number.")
+        str | None, typer.Option("--times", help="For ranks: timestamps per fact: sample, all, or a number of samples.")
     ] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Of ranks: seed for sampled times and facts.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="For ranks: seed for sampling times and facts.")] = None,
     sample: Annotated[
-        int | None, typer.Option("--sample", help="Of ranks: only so many facts, drawn at random.")
+        int | None, typer.Option("--sample", help="For ranks: only this many facts, drawn at random.")
     ] = None,
     for_spreadsheets: ForSpreadsheets = False,
     device: Device = None,
@@ -89,9 +88,9 @@ def export(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Write embeddings with their names, answers or ranks for all facts of a split, or facts, to a file.
+    """Write embeddings, facts, or the answers or ranks for all facts of a split to a file.
 
-    Inferred dates get columns of their own, with their probability.
+    Inferred dates are in separate columns, with their probability.
 
     Example: knowwhen export runs/leaders --what ranks --split test --out ranks.csv
     """
@@ -121,7 +120,7 @@ def check_request(what: str, out: Path | None, format: str | None, given: dict[s
         raise BadRequest(f"name a file to write: --out {what}.parquet")
     for option, value in given.items():
         if value is not None and what not in ONLY_FOR[option]:
-            raise BadRequest(f"{option} is for --what {' or '.join(ONLY_FOR[option])}; leave it out for {what}")
+            raise BadRequest(f"{option} needs --what {' or '.join(ONLY_FOR[option])}; leave it out for {what}")
     kind = format or ENDINGS.get(out.suffix, out.suffix.removeprefix("."))
     formats = ", ".join(FORMATS[what])
     if format and kind not in FORMATS[what]:

@@ -42,7 +42,7 @@ def reproduce(
     ] = PLAN,
     names: Annotated[
         list[str] | None,
-        typer.Argument(help="For plan and all: tables, by default every one. For merge: folders of runs or results."),
+        typer.Argument(help="For plan and all: tables, by default all. For merge: folders of runs or results."),
     ] = None,
     dataset: Annotated[
         list[str] | None,
@@ -54,26 +54,33 @@ def reproduce(
         list[str] | None,
         typer.Option(
             "--model",
-            help="complex, tcomplex, tntcomplex, pair-counts; of evidence unioncomplex[+evidence[+correction]] or "
-            "unioncomplex+TERM; of sampling full, k256, k512, … k8192; of published and field any model, of field also "
-            "MODEL+history.",
+            help="complex, tcomplex, tntcomplex, pair-counts; for evidence unioncomplex[+evidence[+correction]] or "
+            "unioncomplex+TERM; for sampling full, k256, k512, … k8192; for published and field any model; for field "
+            "also MODEL+history.",
         ),
     ] = None,
     seeds: Annotated[
         int | None,
-        typer.Option("--seeds", min=1, help="Runs per row, with seeds 0, 1, …; 1, or what completes a table for all."),
+        typer.Option(
+            "--seeds",
+            min=1,
+            help="Runs per row, with seeds 0, 1, …; by default 1, and for all as many as each table needs.",
+        ),
     ] = None,
-    large: Annotated[bool, typer.Option("--large", help="Of table2: train at ten times the base ranks.")] = False,
-    sampled: Annotated[bool, typer.Option("--sampled", help="Of table2: train with a sampled softmax.")] = False,
+    large: Annotated[bool, typer.Option("--large", help="For table2: train at ten times the base ranks.")] = False,
+    sampled: Annotated[bool, typer.Option("--sampled", help="For table2: train with a sampled softmax.")] = False,
     epochs: Annotated[
         int | None,
-        typer.Option("--epochs", min=1, help="Train for fewer epochs; results are kept apart in RUNS/epochsN."),
+        typer.Option(
+            "--epochs", min=1, help="Train for this many epochs, as a quick look; results go to RUNS/epochsN."
+        ),
     ] = None,
     trials: Annotated[
-        int | None, typer.Option("--trials", min=1, help="Of field: settings tried for each model; by default all.")
+        int | None, typer.Option("--trials", min=1, help="For field: settings to try for each model; all by default.")
     ] = None,
     budget: Annotated[
-        str | None, typer.Option("--budget", help="Start no run that would take longer than this in all: 2h, 90m.")
+        str | None,
+        typer.Option("--budget", help="Time limit, such as 2h or 90m: start only runs that should finish within it."),
     ] = None,
     runs: Annotated[Path, typer.Option("--runs", help="The folder for runs; finished runs are reused.")] = RUNS,
     results: Annotated[
@@ -92,7 +99,7 @@ def reproduce(
 ) -> None:
     """Train the models of a table and print our numbers next to the paper's; resumes where it stopped.
 
-    Without a table, print the plan: what is measured, what is missing, and how many hours that takes.
+    Without a table, print the plan: which results exist, which are missing, and how many hours they take.
 
     Example: knowwhen reproduce table2 --dataset icews14 --model tntcomplex --seeds 2
     """
@@ -115,7 +122,7 @@ def reproduce(
         shown, lines = _merged(fates)
     elif table in (PLAN, ALL):
         if large or sampled or figure:
-            raise BadRequest(f"--large, --sampled and --figure go with one table; {table} has all sizes and no figure")
+            raise BadRequest(f"--large, --sampled and --figure need a single table, not {table}")
         shown, lines = _every(names or (), request, runs, store, seconds, table == ALL and not only_report)
     elif names:
         raise BadRequest(f"{table} takes no {names[0]!r}; `knowwhen reproduce all TABLE…` runs several tables")
@@ -186,7 +193,7 @@ def _every(
 
 
 def _work(plan: Plan, runs: Path, store: Path, seconds: float | None) -> None:
-    """Measures what a plan lacks, and says what came of it."""
+    """Measure what a plan lacks, and report the outcome."""
     from knowwhen.reproduction.working import work
     from knowwhen.training.bar import TrainingBar
 
@@ -197,7 +204,7 @@ def _work(plan: Plan, runs: Path, store: Path, seconds: float | None) -> None:
         complain(f"failed: {name}: {error}")
     if outcome.left:
         hours = sum(job.hours for job in outcome.left)
-        say(f"left for another time: {plural(len(outcome.left), 'run')}, about {hours:.1f} hours")
+        say(f"not started within the budget: {plural(len(outcome.left), 'run')}, about {hours:.1f} hours")
     outcome.check()
 
 

@@ -50,7 +50,7 @@ def train(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Train a model on facts. Ctrl-C saves and stops, --resume continues.
+    """Train a model on facts. Ctrl-C saves and stops; --resume continues.
 
     Example: knowwhen train leaders --recipe leaders --run runs/leaders
     """

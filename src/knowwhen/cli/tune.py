@@ -66,11 +66,11 @@ def tune(
         int | None,
         typer.Option("--trials", min=1, help="Trials of the study in all; 40 by default, or the whole grid."),
     ] = None,
-    sampler: Annotated[str, typer.Option("--sampler", help="How points are drawn: grid, random or tpe.")] = "tpe",
+    sampler: Annotated[str, typer.Option("--sampler", help="How to choose points: grid, random or tpe.")] = "tpe",
     pruner: Annotated[
-        str, typer.Option("--pruner", help="How hopeless trials are stopped: median, halving or none.")
+        str, typer.Option("--pruner", help="How to stop hopeless trials early: median, halving or none.")
     ] = "median",
-    sampler_seed: Annotated[int, typer.Option("--sampler-seed", min=0, help="Seed of the points drawn.")] = 0,
+    sampler_seed: Annotated[int, typer.Option("--sampler-seed", min=0, help="Seed for choosing points.")] = 0,
     run: Annotated[
         Path | None, typer.Option("--run", help="The folder for the study; the same command continues it.")
     ] = None,
@@ -87,7 +87,7 @@ def tune(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Search for the settings with the best validation MRR. Ctrl-C saves and stops, the same command continues.
+    """Search for the settings with the best validation MRR. Ctrl-C saves and stops; the same command continues.
 
     Example: knowwhen tune leaders --recipe leaders --space basic --trials 20 --run runs/tuned
     """
@@ -231,4 +231,4 @@ def helped(others: int, data: str | None) -> Iterator[None]:
         codes = [process.wait() for process in started]
     for code in codes:
         if code:
-            say(f"a process of --workers ended with code {code}; the others did its trials")
+            say(f"a process of --workers ended with code {code}; the others ran its trials")

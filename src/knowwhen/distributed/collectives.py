@@ -36,7 +36,7 @@ def told(call: Callable[..., Result], *arguments: Any, **options: Any) -> Result
         return call(*arguments, **options)
     except RuntimeError as error:  # as gloo's and NCCL's all are
         reason = (str(error).splitlines() or [""])[0]
-        raise LostOthers(f"the other processes do not answer ({reason})") from error
+        raise LostOthers(f"the other processes do not respond ({reason})") from error
 
 
 def add_up(x: Tensor) -> Tensor:

@@ -27,7 +27,7 @@ SHOWN = 10  # predicates in a printed table
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """What is compared."""
+    """One of the compared runs."""
 
     name: str
     model: str
@@ -37,7 +37,7 @@ class ComparedRun:
 
 @dataclass(frozen=True)
 class ComparedGroup:
-    """Some queries: the metrics of each run, and by how much each but the first is above the first."""
+    """A group of queries: the metrics of each run, and the difference of each other run to the first."""
 
     count: int  # queries, a fact asked at several times once for each side
     facts: int
@@ -50,7 +50,7 @@ class ComparedGroup:
 
 @dataclass(frozen=True)
 class Comparison(Drawable, Tabular):
-    """Runs side by side: what `knowwhen.compare` returns."""
+    """Runs side by side, as `knowwhen.compare` returns them."""
 
     runs: tuple[ComparedRun, ...]
     all: ComparedGroup
@@ -64,7 +64,7 @@ class Comparison(Drawable, Tabular):
         return brief(self, f"on {self.split}, MRR: {', '.join(found)}")
 
     def to_polars(self) -> pl.DataFrame:
-        """A row for each run in each group, with metrics, differences to the first run and their intervals."""
+        """One row per run and group, with metrics, differences to the first run and their intervals."""
         rows: list[dict[str, Any]] = []
         for kind, name, group in self._groups():
             for i, run in enumerate(self.runs):
@@ -81,7 +81,7 @@ class Comparison(Drawable, Tabular):
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in JSON's types."""
+        """Everything as JSON types."""
         return {
             "runs": [asdict(run) | dict(values) for run, values in zip(self.runs, self.all.values, strict=True)],
             "all": self.all.to_dict(),

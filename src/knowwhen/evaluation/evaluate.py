@@ -37,9 +37,9 @@ def evaluate(
 ) -> Metrics:
     """The ranking metrics of a split, or of `sample` facts drawn from it with the protocol's seed.
 
-    The model is a trained one, which brings its data, a model, or any object with `score(s, p, o, t)`: then every
-    entity is scored in the place that is asked for. `progress=True` shows a bar on stderr; a function is called with
-    what is done and what there is.
+    The model is a trained model, which brings its data, a bare model, or any object with `score(s, p, o, t)`, which is
+    then called with every entity in the place of the unknown. `progress=True` shows a bar on stderr; a function is
+    called with the number of queries done and the total.
     """
     scorer, dataset = scorer_of(model, dataset)
     ranks = rank_split(scorer, dataset, split, protocol or Protocol(), sample=sample, progress=progress)
@@ -93,7 +93,7 @@ def evaluate_times(
     progress: bool | Progress | None = None,
     head: Callable[[TimeTask], TimeScores] | None = None,
 ) -> TimeMetrics:
-    """How well time questions about a split, or `sample` facts of it, are answered, beside two trivial baselines.
+    """The metrics of time questions about a split, or `sample` of its facts, next to two simple baselines.
 
     With the `head` of a model, the answers are its own, and the decomposition's curve is one more to compare with.
     """

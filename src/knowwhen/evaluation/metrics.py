@@ -20,7 +20,7 @@ from knowwhen.text import brief, plural
 
 @dataclass(frozen=True)
 class RankScores:
-    """Means over some queries; a fact asked at several times counts once for each side it is asked from."""
+    """Means over some queries; a fact asked at several times counts once in each direction."""
 
     mrr: float
     hits_at_1: float
@@ -42,14 +42,14 @@ class RankScores:
 
 @dataclass(frozen=True)
 class Metrics(RankScores, Tabular):
-    """The means over all queries, how they were measured, and the same for groups; groups of one kind partition them.
+    """The means over all queries and over groups of them, with the protocol. Groups of one kind partition the queries.
 
     Kinds: `direction` (objects, subjects), `entities` (seen, unseen in training), `kind` (event, interval, half_open,
     static), `time` (temporal, non_temporal: the paper's T-MRR and NT-MRR), `support` (same_time, other_time, none: what
-    training has about the same pair), where it was asked for, and `predicate`. Empty groups are left out.
+    train has about the same pair), if asked for, and `predicate`. Empty groups are left out.
     """
 
-    mrr_pessimistic: float  # ties lost and ties won: how far the rule for ties matters
+    mrr_pessimistic: float  # if all ties are lost, and if all are won
     mrr_optimistic: float
     protocol: Protocol
     groups: Mapping[str, Mapping[str, RankScores]] = field(repr=False)
@@ -79,7 +79,7 @@ class Metrics(RankScores, Tabular):
         return pl.DataFrame([{"kind": kind, "group": name, **RankScores.to_dict(one)} for kind, name, one in rows])
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in JSON's types."""
+        """Everything as JSON types."""
         return {
             **super().to_dict(),
             "mrr_pessimistic": self.mrr_pessimistic,

@@ -96,7 +96,7 @@ class PairCounts:
         return f"weights by distance in time ({weights})"
 
     def to_dict(self) -> dict[str, Any]:
-        """What was chosen, in JSON's types."""
+        """What was chosen, as JSON types."""
         weights = dict(zip(WEIGHTS, self.weights.tolist(), strict=True))
         return {"baseline": self.name, "weights": weights, "window": self.window, "tuned_mrr": self.tuned_mrr}
 

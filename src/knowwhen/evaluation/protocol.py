@@ -21,7 +21,7 @@ FILTERS: dict[Filter, str] = {
 
 @dataclass(frozen=True)
 class Protocol:
-    """The choices under which facts become ranks, and ranks numbers."""
+    """The choices behind ranks and metrics: filter, ties, directions, and the times at which facts are asked."""
 
     filter: Filter = "time"  # which other true objects are no rivals: those true at the query's time, ever, none
     ties: Ties = "half"  # how many of the rivals with the target's own score stand before it: half, all, none
@@ -39,7 +39,7 @@ class Protocol:
             raise BadRequest(f"times is {self.times!r}; expected sample, all or a positive number")
 
     def describe(self, queries: int | None = None) -> str:
-        """The line that stands beside the numbers."""
+        """The protocol in one line, printed with the metrics."""
         parts = [FILTERS[self.filter], f"ties {self.ties}", self._directions(), self._times()]
         return ", ".join(parts if queries is None else [*parts, f"{queries:,} queries"])
 

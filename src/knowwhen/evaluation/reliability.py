@@ -38,7 +38,7 @@ def measure(questions: ScoredQuestions, temperature: float) -> tuple[Reliability
 
 @dataclass(frozen=True)
 class SlotReport:
-    """How far the probabilities of one kind of question can be believed, without a temperature and with it."""
+    """The reliability of probabilities for one kind of question, without a temperature and with it."""
 
     temperature: float
     questions: int
@@ -61,7 +61,7 @@ class CalibrationReport(Drawable):
         return brief(self, f"on {self.split}: ECE {found}")
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in JSON's types."""
+        """Everything as JSON types."""
         return asdict(self)
 
     def __str__(self) -> str:

@@ -48,12 +48,14 @@ Evaluated = ObjectScorer | FactScorer | Trained
 
 def scorer_of(model: Evaluated, dataset: Dataset | None) -> tuple[ObjectScorer, Dataset]:
     """What ranks entities, and the data to rank them on: by default that of a trained model."""
+    if not isinstance(dataset, Dataset | None):
+        raise BadRequest(f"the data to evaluate on is {dataset!r}; expected a Dataset, as kw.load returns")
     if hasattr(model, "trained"):
         trained = model.trained
         model, own = trained.model, trained.dataset
         dataset = own if dataset is None else dataset
         if dataset is not own and not _same_names(dataset, own):
-            raise BadRequest(f"{dataset.name} has other names than {own.name}, on which the model was trained")
+            raise BadRequest(f"{dataset.name} has different names from {own.name}, on which the model was trained")
     if dataset is None:
         raise BadRequest(f"name the data to evaluate {type(model).__name__} on; only a trained model brings its own")
     if hasattr(model, "objects") and hasattr(model, "sizes"):
@@ -88,7 +90,7 @@ class EveryObject:
         found = torch.as_tensor(self.scorer.score(*(ids.flatten() for ids in facts)))
         if found.shape != (facts[0].numel(),):
             raise BadRequest(
-                f"{self.name}.score gave numbers of shape {tuple(found.shape)} for {facts[0].numel()} facts; "
+                f"{self.name}.score returned numbers of shape {tuple(found.shape)} for {facts[0].numel()} facts; "
                 "expected one for each"
             )
         return found.reshape(facts[0].shape)

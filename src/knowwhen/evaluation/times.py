@@ -100,7 +100,7 @@ class TimeScores:
 
 @dataclass(frozen=True)
 class TimeMetrics(Drawable):
-    """A model's time scores beside those of the trivial baselines, on the same facts."""
+    """The time metrics of a model, next to those of two simple baselines on the same facts."""
 
     model: TimeScores
     baselines: Mapping[str, TimeScores]  # "median_span", "nearest_known"
@@ -116,7 +116,7 @@ class TimeMetrics(Drawable):
         return brief(self, f"of {facts} facts beside {', '.join(self.baselines)}")
 
     def describe(self) -> str:
-        """How the numbers were measured, in one line."""
+        """The protocol in one line."""
         facts, half_open, static = (sum(self.counts.values()), self.counts["half_open"], self.counts["static"])
         return (
             "events and average precision without the other known times of a fact, ties half, "
@@ -125,7 +125,7 @@ class TimeMetrics(Drawable):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in JSON's types."""
+        """Everything as JSON types."""
         return {
             "model": self.model.to_dict(),
             "baselines": {name: scores.to_dict() for name, scores in self.baselines.items()},

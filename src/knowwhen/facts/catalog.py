@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from http.client import HTTPException
@@ -111,8 +111,12 @@ def load(
         return source
     if granularity is not None and granularity not in list(Granularity):
         raise BadRequest(f"unknown granularity {granularity!r}; expected {', '.join(Granularity)}")
+    if not isinstance(columns or {}, Mapping):
+        raise BadRequest(f'columns is {columns!r}; expected a dictionary such as {{"subject": "Name"}}')
+    if not isinstance(fractions, Sequence) or len(fractions) != 2:
+        raise BadRequest(f"fractions is {fractions!r}; expected two, for valid and test, such as (0.1, 0.1)")
     options = ReadOptions(
-        columns or {},
+        dict(columns or {}),
         Granularity(granularity) if granularity else None,
         fractions,
         seed,
@@ -144,6 +148,8 @@ def load(
 def find(source: str | Path) -> Path:
     """The folder or file of a source: a path, a bundled name, or a name under $KNOWWHEN_DATA or in the cache."""
     name = str(source)
+    if not name.strip():
+        raise UnknownDataset("the name of the dataset is empty; expected a name, a folder or a file", name=name)
     for path in (Path(source).expanduser(), *(place / name for place in places())):
         if path.exists():
             return path

@@ -56,10 +56,10 @@ class Dataset:
 
     @classmethod
     def of(cls, named: NamedDataset, options: ReadOptions) -> Dataset:
-        """Numbers named facts; a source without splits is split by the options' seed and fractions."""
+        """Make a dataset from named facts. A source without splits is split with the options' seed and fractions."""
         frame = pl.concat([facts.frame for facts in named.splits.values()], how="diagonal", rechunk=False)
         if not len(frame):
-            raise NoFacts("no facts are left: every row is bad or blank")
+            raise NoFacts("no facts are left: there are no rows, or all are bad or blank")
         granularity = named.with_granularity(options.granularity)
         entities, (subject, object) = Vocabulary.numbering(
             "entity", frame["subject"], frame["object"], labels=named.entity_labels
@@ -95,11 +95,11 @@ class Dataset:
 
     @cached_property
     def known(self) -> KnownFacts:
-        """The facts of all splits: what an evaluation on test filters with."""
+        """The facts of all splits, with which evaluation on test filters."""
         return KnownFacts(self.all_facts, len(self.predicates), len(self.timeline))
 
     def known_to(self, split: str) -> KnownFacts:
-        """What an evaluation on a split filters with: its own facts and those of the splits before it.
+        """The facts with which evaluation on a split filters: those of the split and of the splits before it.
 
         No test fact can influence a choice made on validation.
         """
@@ -117,7 +117,7 @@ class Dataset:
 
     @cached_property
     def without_test(self) -> Dataset:
-        """The same names, times and facts, but none of test: what settings are chosen on."""
+        """The dataset without its test facts, on which settings are chosen."""
         return replace(self, test=Facts.empty())
 
     @cached_property

@@ -12,7 +12,9 @@ import numpy as np
 
 from knowwhen.facts.dataset import Dataset
 from knowwhen.facts.dates import Granularity
+from knowwhen.facts.formats.delimited import NOT_UTF8
 from knowwhen.facts.formats.report import FileReport, Report
+from knowwhen.facts.formats.tables import NO_TIME
 from knowwhen.facts.index.names import normalise
 from knowwhen.text import plural, visible
 
@@ -46,6 +48,11 @@ class Diagnosis:
         return sorted((names for names in groups.values() if len(names) > 1), key=lambda names: (-len(names), names))
 
     @cached_property
+    def empty_words(self) -> list[str]:
+        """Entities whose names are words that tables have for an empty cell, such as NULL."""
+        return [] if self.dataset is None else [key for key in self.dataset.entities.keys if key.lower() in NO_TIME]
+
+    @cached_property
     def seen_once(self) -> int:
         """Entities that are in one fact only."""
         if self.dataset is None:
@@ -63,6 +70,12 @@ class Diagnosis:
     def advice(self) -> list[str]:
         """What to change, a sentence each."""
         data, found = self.dataset, list[str]()
+        if self._is_misread:
+            found.append("name the encoding before you skip rows; cp1252 is the usual one")
+        elif self._is_mostly_bad:
+            found.append("correct the bad rows, or the options, and check again")
+        elif not self.report.rows:
+            found.append("there are no rows; expected one fact in each")
         if data is None:
             return found
         coarser = COARSER.get(data.timeline.granularity)
@@ -73,6 +86,9 @@ class Diagnosis:
             )
         if 0 < len(data.train) < FEW and (len(data.valid) or len(data.test)) and self._is_split_by_us:
             found.append(f"{len(data.train)} training facts are few: train on all of them with --split 0,0")
+        if self.empty_words:
+            named = ", ".join(repr(name) for name in self.empty_words)
+            found.append(f"if {named} stands for an empty cell, leave it empty: now it is an entity")
         if self.near_duplicates:
             found.append("if names that differ only in case, accents or spaces mean the same, make them equal first")
         return found
@@ -81,23 +97,38 @@ class Diagnosis:
     def next_command(self) -> str:
         """What to type next, with the options that were given and those that are advised."""
         parts = [*self.command] or ["DATA"]
-        name = "mine" if self.dataset is None else self.dataset.name
+        if self._is_misread:
+            return shlex.join(["knowwhen", "data", "check", *parts, "--encoding", "cp1252"])
+        if self._is_mostly_bad:
+            return shlex.join(["knowwhen", "data", "check", *parts])
+        if self.dataset is None:
+            return ""
         if self.report.bad_rows and "--skip-bad" not in parts:
-            if self.dataset is None or self.report.bad_rows > len(self.dataset.all_facts):
-                return ""  # something else is wrong; mend it first
             parts.append("--skip-bad")
         if any("--granularity" in advice for advice in self.advice) and "--granularity" not in parts:
-            parts += ["--granularity", str(COARSER[self.dataset.timeline.granularity])]  # type: ignore[union-attr]
+            parts += ["--granularity", str(COARSER[self.dataset.timeline.granularity])]
         if any("--split" in advice for advice in self.advice) and "--split" not in parts:
             parts += ["--split", "0,0"]
-        return shlex.join(["knowwhen", "train", *parts, "--run", f"runs/{name}"])
+        return shlex.join(["knowwhen", "train", *parts, "--run", f"runs/{self.dataset.name}"])
+
+    @property
+    def _is_misread(self) -> bool:
+        """Whether rows were left out because the text is in another encoding."""
+        cause = NOT_UTF8.format("…")
+        return "--encoding" not in self.command and any(one.startswith(cause) for one in self.report.causes)
+
+    @property
+    def _is_mostly_bad(self) -> bool:
+        """Whether something else is wrong, which should be mended first."""
+        facts = 0 if self.dataset is None else len(self.dataset.all_facts)
+        return "--skip-bad" not in self.command and self.report.bad_rows > facts
 
     @property
     def _is_split_by_us(self) -> bool:
         return len(self.report.files) == 1
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in JSON's types."""
+        """Everything as JSON types."""
         return {
             **self.counts,
             "near_duplicates": self.near_duplicates,

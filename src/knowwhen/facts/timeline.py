@@ -111,7 +111,7 @@ class Timeline:
         return Moment(ids, first, last, self.label(ids[0]), beyond=covered.start == len(self))
 
     def holding(self, facts: Facts, moment: Moment | None) -> Facts:
-        """The facts that hold at some time of a moment, whether or not the axis has it; all where there is none."""
+        """The facts that hold at some time of a moment, which need not be on the axis; all facts without a moment."""
         if moment is None:
             return facts
         begin, end = (np.append(self.positions, 0)[column] for column in (facts.begin, facts.end))  # OPEN = -1

@@ -45,7 +45,7 @@ class Specification:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in JSON's types."""
+        """Everything as JSON types."""
         return asdict(self)
 
     @classmethod

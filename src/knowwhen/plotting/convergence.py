@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from knowwhen.plotting.figures import INK, bare, label_right, line_style, new_figure, title
+from knowwhen.plotting.figures import INK, bare, label_right, line_style, log_axis, new_figure, title
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,8 +19,7 @@ def convergence_figure(curves: Mapping[str, Sequence[tuple[float, float]]], head
         colour, dash = line_style(i)
         minutes, scores = zip(*points, strict=True)
         axes.plot(minutes, scores, color=colour, linestyle=dash, marker="o", markersize=3, linewidth=1.6, label=name)
-    axes.set_xscale("log")
-    axes.xaxis.set_major_formatter("{x:g}")
+    log_axis(axes)
     axes.set_xlabel("minutes of training", color=INK)
     axes.set_ylabel("MRR", color=INK)
     title(axes, heading)

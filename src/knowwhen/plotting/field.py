@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from knowwhen.plotting.figures import COLOURS, INK, bare, new_figure, plain, spread, title
+from knowwhen.plotting.figures import COLOURS, INK, bare, log_axis, new_figure, plain, spread, title
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Point = tuple[str, int, float, float]  # model, parameters, minutes of training, test MRR
+Point = tuple[str, int, float, float]  # model, parameters, processor minutes of training, test MRR
 
 
 def field_figure(points: Sequence[Point], data: str) -> Figure:
-    """Test MRR against parameters, in millions, and against minutes of training, on a logarithmic axis."""
+    """Test MRR against parameters, in millions, and against processor minutes of training, on a logarithmic axis."""
     figure = new_figure(11, 6)
     sides = (
         ("parameters, millions", [parameters / 1e6 for _, parameters, _, _ in points]),
-        ("minutes of training", [max(minutes, 0.01) for _, _, minutes, _ in points]),
+        ("processor minutes of training", [max(minutes, 0.01) for _, _, minutes, _ in points]),
     )
     scores = [mrr for *_, mrr in points]
     room = (max(scores) - min(scores) or 1) / 30
@@ -38,9 +38,7 @@ def field_figure(points: Sequence[Point], data: str) -> Figure:
             )
         axes.set_xlabel(label, color=INK)
         if i:
-            axes.set_xscale("log")
-            for axis_formatter in (axes.xaxis.set_major_formatter, axes.xaxis.set_minor_formatter):
-                axis_formatter("{x:g}")
+            log_axis(axes)
         else:
             axes.set_xlim(0, 1.1 * max(places))
         title(axes, f"{data}: test MRR" if not i else "")

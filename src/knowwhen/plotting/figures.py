@@ -95,6 +95,16 @@ def time_axis(axes: Axes, times: Sequence[str]) -> list[float]:
     return places
 
 
+def log_axis(axes: Axes, subs: Sequence[float] = (1.0, 2.0, 5.0)) -> None:
+    """Makes x logarithmic, with labels at these multiples of powers of ten alone: all of them would run together."""
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=subs))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter("{x:g}")
+
+
 def extent(text: Text) -> Bbox:
     """The box of a text in pixels."""
     figure = text.get_figure(root=True)

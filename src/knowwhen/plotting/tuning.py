@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from knowwhen.errors import BadRequest
-from knowwhen.plotting.figures import COLOURS, FAINT, INK, bare, new_figure, plain, title
+from knowwhen.plotting.figures import COLOURS, FAINT, INK, bare, log_axis, new_figure, plain, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +30,7 @@ def tuning_figure(trials: Sequence[Tried], space: Mapping[str, Any], importances
     """
     shown = [trial for trial in trials if trial[0] in MARKS and (trial[1] is not None or trial[0] == "failed")]
     if not any(mrr is not None for _, mrr, _ in shown):
-        raise BadRequest("no trial to plot: none was validated yet")
+        raise BadRequest("no trials to plot: none has been validated yet")
     count = len(space) + bool(importances)
     columns = min(COLUMNS, 2 if count == 4 else count)
     rows = -(-count // columns)
@@ -75,14 +75,9 @@ def _axis(axes: Axes, axis: Any) -> Any:
         axes.set_xticks(range(len(axis)), labels, rotation=30 if len("".join(labels)) > 24 else 0)
         axes.set_xlim(-0.5, len(axis) - 0.5)
         return lambda value: axis.index(value)
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
-
     low, high = axis["low"], axis["high"]
     if axis.get("log"):
-        axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < MANY * low else (1.0,)))
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda place, _: f"{place:g}"))
+        log_axis(axes, (1.0, 2.0, 5.0) if high < MANY * low else (1.0,))
         axes.set_xlim(low * (low / high) ** ROOM, high * (high / low) ** ROOM)
     else:
         axes.set_xlim(low - ROOM * (high - low), high + ROOM * (high - low))

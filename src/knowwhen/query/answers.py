@@ -29,18 +29,18 @@ LEAST_SHOWN = 0.005  # a share that would print as 0.00 is not worth a line
 
 @dataclass(frozen=True)
 class Answer:
-    """One name that may fill the slot."""
+    """One answer: a name in the place of the unknown."""
 
-    name: str  # its label, or its key where it has none
+    name: str  # its label, or its key if it has none
     key: str
     score: float
     probability: float
-    known: bool  # some split has the fact, at the time that was asked for
-    spans: tuple[Span, ...]  # when it is known to hold; empty where it is new
-    reasons: Explanation | None = field(default=None, repr=False)  # where it was asked for
+    known: bool  # some split has the fact at the asked time
+    spans: tuple[Span, ...]  # when it is known to hold; empty if it is new
+    reasons: Explanation | None = field(default=None, repr=False)  # if asked for
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in JSON's types; reasons only where they were asked for."""
+        """Everything as JSON types; reasons only if asked for."""
         values = {  # asdict(self), which would take as long as finding the answer
             "name": self.name,
             "key": self.key,
@@ -60,8 +60,8 @@ class Answers(Drawable, Tabular, Listed[Answer]):
     slot: Slot
     rows: tuple[Answer, ...]
     calibrated: bool
-    note: str | None = None  # where the time that was asked for is not on the time axis
-    as_of: str | None = None  # the timestamp that stands for it
+    note: str | None = None  # if the asked time is not on the time axis
+    as_of: str | None = None  # the timestamp used instead
 
     def listed(self) -> tuple[Answer, ...]:
         return self.rows
@@ -71,11 +71,11 @@ class Answers(Drawable, Tabular, Listed[Answer]):
         return brief(self, f"({self.question}): {plural(len(self), 'answer')}{best}")
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """A dictionary for each answer."""
+        """One dictionary per answer."""
         return [row.to_dict() for row in self.rows]
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in JSON's types."""
+        """Everything as JSON types."""
         return {
             "question": self.question,
             "asks": self.slot,
@@ -85,7 +85,7 @@ class Answers(Drawable, Tabular, Listed[Answer]):
         }
 
     def to_polars(self) -> pl.DataFrame:
-        """One answer a row; `begin` and `end` are those of the first known span; reasons are left to `to_dicts`."""
+        """One row per answer, with `begin` and `end` of the first known span; `to_dicts` also has the reasons."""
         return pl.DataFrame(
             {
                 "rank": range(1, len(self) + 1),
@@ -145,7 +145,7 @@ class Answers(Drawable, Tabular, Listed[Answer]):
 
 @dataclass(frozen=True)
 class TimeSpan:
-    """A span of time that may be the answer, ends included, and the probability inside it."""
+    """A span of time that may be the answer, both ends included, and the probability inside it."""
 
     begin: str
     end: str
@@ -154,7 +154,7 @@ class TimeSpan:
 
 @dataclass(frozen=True, eq=False)
 class TimeAnswers(Drawable, Tabular, Listed[TimeSpan]):
-    """When a fact holds: the curve over the whole time axis, the best spans of it, and the spans that are known."""
+    """When a fact holds: the curve along the time axis, its best spans, and the known spans."""
 
     question: str
     times: list[str]
@@ -179,11 +179,11 @@ class TimeAnswers(Drawable, Tabular, Listed[TimeSpan]):
         return self.times[int(self.probabilities.argmax())]
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """A dictionary for each of the best spans."""
+        """One dictionary per best span."""
         return [asdict(span) for span in self.spans]
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in JSON's types."""
+        """Everything as JSON types."""
         return {
             "question": self.question,
             "asks": self.slot,
@@ -198,7 +198,7 @@ class TimeAnswers(Drawable, Tabular, Listed[TimeSpan]):
         }
 
     def to_polars(self) -> pl.DataFrame:
-        """The curve, one timestamp a row."""
+        """The curve, with one row per timestamp."""
         return pl.DataFrame({"time": self.times, "score": self.scores, "probability": self.probabilities})
 
     def __str__(self) -> str:

@@ -26,7 +26,7 @@ JUDGED = 20  # of the best answers, beside those that are known
 
 @dataclass(frozen=True)
 class AsOfAnswer:
-    """A name, and how probable it is that the fact with it holds at the date."""
+    """A name, and the probability that the fact with it holds at the date."""
 
     name: str
     key: str
@@ -38,12 +38,12 @@ class AsOfAnswer:
 
 @dataclass(frozen=True)
 class AsOf(Tabular, Listed[AsOfAnswer]):
-    """What holds as of a date, most probable first. Several may hold at once: probabilities do not add up to 1."""
+    """The answers as of a date, most probable first. Several may hold at once, so probabilities do not add up to 1."""
 
     question: str
     slot: Slot
     rows: tuple[AsOfAnswer, ...]
-    beyond: bool  # the date lies behind the last one of the data
+    beyond: bool  # the date is after the last date in the data
     calibrated: bool
 
     def listed(self) -> tuple[AsOfAnswer, ...]:
@@ -58,7 +58,7 @@ class AsOf(Tabular, Listed[AsOfAnswer]):
         return [asdict(row) for row in self.rows]
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in JSON's types."""
+        """Everything as JSON types."""
         about = {"question": self.question, "asks": self.slot, "beyond": self.beyond, "calibrated": self.calibrated}
         return {**about, "answers": self.to_dicts()}
 

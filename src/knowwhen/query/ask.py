@@ -126,10 +126,11 @@ def check_answerable(model: TemporalModel, dataset: Dataset, question: Question,
     if question.slot != "time":
         return
     if not len(dataset.timeline):
-        raise BadRequest(f"{dataset.name} has no times, so it cannot answer when")
+        raise BadRequest(f"{dataset.name} has no times, so it cannot answer questions for a time")
     if not model.temporal:
         raise BadRequest(
-            f"{model.name} does not depend on time, so it cannot answer when; use a temporal model such as tntcomplex"
+            f"{model.name} does not depend on time, so it cannot answer questions for a time; "
+            "use a temporal model such as tntcomplex"
         )
     if novel:
         raise BadRequest("novel does not apply to a question for a time; leave it out")

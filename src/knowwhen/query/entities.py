@@ -53,7 +53,7 @@ class EntityFacts(Tabular, Listed[EntityFact]):
         return pl.DataFrame({name: [getattr(row, name) for row in self] for name in schema}, schema=schema)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in JSON's types."""
+        """Everything as JSON types."""
         about = {name: getattr(self, name) for name in ("key", "name", "time", "total")}
         return {**about, "facts": self.to_dicts()}
 

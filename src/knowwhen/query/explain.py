@@ -67,7 +67,7 @@ class Explanation:
         return brief(self, f"of a score of {self.score:.2f}: {plural(len(self.facts), 'fact')}")
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in JSON's types."""
+        """Everything as JSON types."""
         return asdict(self)
 
 

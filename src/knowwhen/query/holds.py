@@ -39,29 +39,29 @@ SAID = {
 
 @dataclass(frozen=True)
 class Holds(Tabular):
-    """How probable it is that a fact holds at a time, and what that rests on."""
+    """The probability that a fact holds at a time, and its basis."""
 
     question: str
-    probability: float  # a mean where the time covers several timestamps
-    basis: Basis  # of the last timestamp that was asked for
+    probability: float  # a mean if the time covers several timestamps
+    basis: Basis  # of the last asked timestamp
     spans: tuple[Span, ...]  # when the fact is known to hold
-    beyond: bool  # the time lies behind the last one of the data
+    beyond: bool  # the time is after the last date in the data
     calibrated: bool
 
     @property
     def known(self) -> bool:
-        """A fact of the dataset says that it holds then."""
+        """Whether a fact states that it holds then."""
         return self.basis == "known"
 
     def __repr__(self) -> str:
         return brief(self, f"({self.question}): {share(self.probability)}, {self.basis}")
 
     def to_polars(self) -> pl.DataFrame:
-        """One row; spans are left to `to_dict`."""
+        """One row; `to_dict` also has the spans."""
         return pl.DataFrame([{name: value for name, value in self.to_dict().items() if name != "spans"}])
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in JSON's types."""
+        """Everything as JSON types."""
         names = ("question", "probability", "known", "basis", "beyond", "calibrated")
         return {**{name: getattr(self, name) for name in names}, "spans": [list(span) for span in self.spans]}
 

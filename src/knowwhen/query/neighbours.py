@@ -44,7 +44,7 @@ class Neighbours(Tabular, Listed[Neighbour]):
         return brief(self, f"of {self.of!r}: {', '.join(names)}")
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in JSON's types."""
+        """Everything as JSON types."""
         return {"of": self.of, "neighbours": self.to_dicts()}
 
     def to_dicts(self) -> list[dict[str, Any]]:

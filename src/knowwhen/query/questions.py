@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 
@@ -89,7 +90,9 @@ def name_id(dataset: Dataset, place: str, name: str) -> int:
     with in_column(place):
         if not name.strip():
             raise BadRequest(f"the {place} is empty; expected a name")
-        return vocabulary.id(name if name in vocabulary else name.strip())
+        plain = name.strip()  # and with accents as tables of facts have them
+        written = (one for one in (name, plain, normalize("NFC", plain)) if one in vocabulary)
+        return vocabulary.id(next(written, plain))
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -139,7 +140,7 @@ def time_text(given: Any) -> str:
     """A time as text: a date without the midnight that frames add, a year without the .0; '' where there is none."""
     if isinstance(given, datetime) and given == given and given == datetime(given.year, given.month, given.day):
         given = given.date()
-    return name_text(given).strip()
+    return re.sub(r"^(-?\d{1,4})\.0+$", r"\1", name_text(given).strip())
 
 
 def _described(value: object) -> str:

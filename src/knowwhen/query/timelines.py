@@ -25,7 +25,7 @@ from knowwhen.text import brief, plural
 
 @dataclass(frozen=True, eq=False)
 class TimelineScores(Drawable, Tabular):
-    """Scores and probabilities of k objects at T timestamps, with the spans that are known of each."""
+    """Scores and probabilities of k objects at T timestamps, with the known spans of each."""
 
     subject: str
     predicate: str
@@ -41,7 +41,7 @@ class TimelineScores(Drawable, Tabular):
         return brief(self, f"({self.subject}, {self.predicate}, …): {along}")
 
     def to_polars(self) -> pl.DataFrame:
-        """One row for each object and timestamp."""
+        """One row per object and timestamp."""
         names = {"object": self.objects, "key": self.keys}
         return pl.DataFrame(
             {
@@ -53,7 +53,7 @@ class TimelineScores(Drawable, Tabular):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in JSON's types."""
+        """Everything as JSON types."""
         names = {name: getattr(self, name) for name in ("subject", "predicate", "objects", "keys", "times")}
         known = [[list(span) for span in spans] for spans in self.known]
         return {**names, "scores": self.scores.tolist(), "probabilities": self.probabilities.tolist(), "known": known}

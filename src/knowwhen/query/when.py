@@ -57,38 +57,38 @@ class FilledSpan:
 
 @dataclass(frozen=True, eq=False)
 class When(Drawable, Tabular):
-    """Begin and end of a fact: `inferred` names those that no fact tells.
+    """Begin and end of a fact; `inferred` says which of them no fact states.
 
-    Where a fact is known to hold several times, `spans` has them all, and the rest is about the last of them.
+    If a fact is known to hold several times, `spans` has all spans, and the other attributes are about the last one.
     """
 
     question: str
     begin: str | None
     end: str | None
-    probability: float  # that begin and end are both right, given what is known
-    begin_range: tuple[str, str]  # holds the begin with a probability of 80 %
+    probability: float  # that begin and end are both right, given the known dates
+    begin_range: tuple[str, str]  # contains the begin with a probability of 80 %
     end_range: tuple[str, str]
-    no_end: float  # probability that the facts would tell no end
+    no_end: float  # probability that the data has no end for it
     inferred: tuple[str, ...]
     known: tuple[Span, ...]
     alternatives: tuple[TimeSpan, ...]
     reasons: tuple[PlacingFact, ...]
     times: list[str]
     holds: Floats  # (T,): the probability that it holds then
-    spans: tuple[FilledSpan, ...] = ()  # all of it where a fact is known to hold several times, in order of time
+    spans: tuple[FilledSpan, ...] = ()  # if it is known to hold several times, in order of time
 
     def __repr__(self) -> str:
         inferred = f", inferred {share(self.probability)}" if self.inferred else ", known"
         return brief(self, f"({self.question}): {span_text((self.begin, self.end))}{inferred}")
 
     def to_polars(self) -> pl.DataFrame:
-        """One span a row, in order of time; `begin_inferred` and `end_inferred` say what no fact tells."""
+        """One row per span, in order of time; `begin_inferred` and `end_inferred` mark inferred dates."""
         ends = {f"{end}_inferred": [end in span.inferred for span in self.spans] for end in ("begin", "end")}
         values = {name: [getattr(span, name) for span in self.spans] for name in ("begin", "end", "probability")}
         return pl.DataFrame({**values, **ends})
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in JSON's types."""
+        """Everything as JSON types."""
         values = {name: getattr(self, name) for name in ("question", "begin", "end", "probability", "no_end")}
         lists = {name: list(getattr(self, name)) for name in ("begin_range", "end_range", "inferred", "times")}
         facts = {name: [asdict(one) for one in getattr(self, name)] for name in ("alternatives", "reasons", "spans")}

@@ -25,12 +25,12 @@ def flaw_of(result: Result, experiment: Experiment | None = None) -> str:
     """
     aged = [f"{area} {n}, now {NUMBERS[area]}" for area, n in older(result.numbers).items() if area != "validation"]
     if aged:
-        return f"what is computed has changed since ({'; '.join(aged)})"
+        return f"the computation has changed since ({'; '.join(aged)})"
     try:
         ours = asked_settings(experiment) if experiment else _own_settings(result)
         changed = changed_settings(result, ours)
     except (BadRequest, NotFound) as error:
-        return f"its recipe is not there any more ({error})"
+        return f"its recipe no longer exists ({error})"
     if experiment and _directions(result, experiment) != experiment.directions:
         changed.append("directions")
     return f"other settings ({', '.join(changed)})" if changed else ""

@@ -93,7 +93,7 @@ def _read(read: Callable[[Scores], Any], scores: Scores) -> float | None:
 
 TIMES = Table(
     "times",
-    f"Dates: when facts begin and end, first answer, on {FACTS:,} facts of test at most",
+    f"Dates: when facts begin and end; first answers, on at most {FACTS:,} test facts",
     plan_times,
     times_rows,
     datasets=tuple(RUNS),

@@ -40,7 +40,7 @@ def plan_evidence(request: Request) -> list[Experiment]:
     ]
     if not found:
         where, rows = " or ".join(request.datasets), ", ".join(request.models)
-        raise BadRequest(f"the recipe for {where} has nothing for {rows}: no such term, or no facts held out")
+        raise BadRequest(f"the recipe for {where} has no {rows}: it does not have that term, or holds out no facts")
     return found
 
 
@@ -123,12 +123,12 @@ PUBLISHED = (
         {"icews14": (0.651, 0.570, 0.804), "icews05-15": (0.693, 0.622, 0.859)},
         "arXiv 2405.18106; no code found",
     ),
-    Best("SToKE", "", {"icews05-15": (0.712, 0.605, 0.885)}, "a survey's table; the paper itself was not read"),
+    Best("SToKE", "", {"icews05-15": (0.712, 0.605, 0.885)}, "as printed in a survey; we have not read the paper"),
 )
 OURS = ("tntcomplex", "tntcomplex-x10", WITHOUT, WITH, CORRECTED)
 RAW = (
-    "All are filtered at the query's time. Raw ranks (`--filter raw`) would flatter evidence: it leaves out the facts "
-    "of the subject and predicate that hold at the asked time, the very answers that raw ranks count as rivals."
+    "All are filtered at the query's time. Raw ranks (`--filter raw`) would flatter evidence, because it ignores the "
+    "subject's facts with the asked predicate that hold at that time, and raw ranks count these answers as wrong."
 )
 
 
@@ -156,7 +156,7 @@ def best_rows(results: Sequence[Result]) -> list[Row]:
 
 EVIDENCE = Table(
     "evidence",
-    "Evidence: test MRR, also by what train says about the pair (not that day: other_time and none together)",
+    "Evidence: test MRR, overall and by support in train (not that day: other_time and none together)",
     plan_evidence,
     evidence_rows,
     datasets=(*paper.DATASETS, "wikidata12k", "leaders", "politicians"),
@@ -172,7 +172,7 @@ EVIDENCE = Table(
 )
 BEST = Table(
     "best",
-    "Beside the best published",
+    "Next to the best published results",
     lambda _: (),
     best_rows,
     shows=("evidence", "table2"),

@@ -28,6 +28,7 @@ class Setting(StrEnum):
 
     MODEL = "model.name"
     RANK = "model.rank"
+    NORM = "model.norm"
     EVIDENCE = "model.evidence"
     HELD_OUT = "correction.held_out"
     SAMPLING = "objective.sampling"
@@ -46,7 +47,7 @@ class Setting(StrEnum):
 
 
 LOOKS = ("valid", "corrected")  # the validations of a record of an epoch
-RANKING = "seconds of ranking"  # the test facts, beside the settings of a result
+RANKING = "processor seconds of ranking"  # the test facts, beside the settings of a result
 SHORT = {Setting.RANK: "rank", Setting.EMBEDDING_WEIGHT: "w", Setting.TIME_WEIGHT: "t", Setting.LEARNING_RATE: "lr"}
 
 
@@ -84,6 +85,7 @@ class Measured:
     parameters: int
     epochs: int = 0
     minutes: float  # of training, without validation and test
+    processor_minutes: float | None = None  # of them: other programs on the machine do not lengthen these
     settings: Mapping[str, Any]  # all of them, and what was chosen or timed on the way
     valid: Mapping[str, Any] | None = None  # mrr, hits@1, … of the validation that was best
     curve: list[Mapping[str, Any]] = field(default_factory=list)  # validations: epoch, minutes so far, mrr
@@ -97,9 +99,9 @@ def train_and_evaluate(experiment: Experiment, folder: Path, progress: TrainingP
     """The recipe changed by the point, trained as far as it is not yet; and the ranks of the test facts."""
     data = experiment.data if RunFolder(folder).exists else load_data(experiment.data)  # a run keeps its data
     trained = train_point(data, experiment.recipe, experiment.overrides, folder, progress)
-    began = time.perf_counter()
+    began = time.process_time()
     metrics = trained.evaluate("test", protocol=Protocol(directions=experiment.directions))
-    seconds = round(time.perf_counter() - began, 2)  # of the ranks alone
+    seconds = round(time.process_time() - began, 2)  # of the ranks alone
     asks_times = experiment.asks_times and trained.model.temporal
     times = trained.evaluate_times("test", sample=experiment.times_sample).to_dict() if asks_times else None
     info, notes = trained.info(), notes_of(RunFolder(folder))
@@ -128,6 +130,7 @@ def notes_of(run: RunFolder) -> dict[str, Any]:
         curve.append({"epoch": record["epoch"], "minutes": minutes, "mrr": record[look]["mrr"]})
     return {
         "minutes": round(_seconds(timing) / 60, 2),
+        "processor_minutes": _processor_minutes(timing),
         "valid": max((record[look] for record, look in looks), key=lambda found: found["mrr"], default=None),
         "curve": curve,
         "facts_per_second": round(facts / spent) if spent else None,
@@ -138,6 +141,14 @@ def notes_of(run: RunFolder) -> dict[str, Any]:
 
 def _seconds(lines: Sequence[Record]) -> float:
     return float(sum(line.get("seconds", 0) for line in lines))
+
+
+def _processor_minutes(timing: Sequence[Record]) -> float | None:
+    """None where a part of the run was made before these were noted."""
+    name = "processor_seconds"
+    if not timing or not all(name in line for line in timing):
+        return None
+    return round(float(sum(line[name] for line in timing)) / 60, 2)
 
 
 def count_and_evaluate(experiment: Experiment, _folder: Path, _progress: TrainingProgress | None) -> Measured:

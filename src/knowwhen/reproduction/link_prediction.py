@@ -129,7 +129,7 @@ def params_rows(_results: Sequence[Result]) -> list[Row]:
 PARAMS = Table("params", "Parameters and ranks (Table 1)", lambda _: (), params_rows)
 TABLE2 = Table(
     "table2",
-    "Tables 2 and 5: link prediction, filtered test MRR and Hits, at the base ranks and at ten times them (x10)",
+    "Tables 2 and 5: link prediction, filtered test MRR and Hits@k, at the base ranks and at ten times these (x10)",
     plan_table2,
     table2_rows,
     datasets=paper.DATASETS,

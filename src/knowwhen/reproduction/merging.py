@@ -31,7 +31,7 @@ class Merged:
 def merge(sources: Sequence[Path], store: Path) -> list[Merged]:
     """Puts the results under some folders into the store.
 
-    Of two results of an experiment the one with the newer numbers is kept, or the one with today's settings. Where both
+    Of two results of an experiment the one measured by newer code is kept, or the one with today's settings. Where both
     are of today and their values differ beyond rounding, the stored one is kept, and `fate` says that they differ.
     """
     if not sources:
@@ -80,7 +80,11 @@ def _merge(result: Result, path: Path, store: Path) -> Merged:
 def _fate(new: Result, before: Result) -> tuple[str, str]:
     ages = [new.numbers.get(area, 0) - number for area, number in before.numbers.items()]
     if any(ages) and (min(ages) >= 0 or max(ages) <= 0):
-        return ("replaced", "newer numbers") if max(ages) > 0 else ("older", "the stored one has newer numbers")
+        return (
+            ("replaced", "measured by newer code")
+            if max(ages) > 0
+            else ("older", "the stored one was measured by newer code")
+        )
     today = (not flaw_of(new), not flaw_of(before))
     if today[0] != today[1]:
         return ("replaced", "today's settings") if today[0] else ("older", "the stored one has today's settings")
@@ -96,7 +100,7 @@ def _fate(new: Result, before: Result) -> tuple[str, str]:
         told = "; ".join(
             f"{name} {mine:.4f} stored, {theirs:.4f} there" for name, (mine, theirs) in differences.items()
         )
-        return "differs", f"{told}: the stored one is kept; delete it and merge again to take the other"
+        return "differs", f"{told}; kept the stored one: delete it and merge again to take the other"
     return ("replaced", "all digits") if before.origin == PAGE and new.origin != PAGE else ("same", "")
 
 

@@ -175,7 +175,7 @@ def order_note(results: Sequence[Result]) -> str:
                 for a, b in permutations(ours, 2)
                 if ours[a] > ours[b] and paper.TABLE3[a] < paper.TABLE3[b]
             ]
-            told = f"is not the paper's: {'; '.join(swapped)}" if swapped else "is the paper's"
+            told = f"differs from the paper's: {'; '.join(swapped)}" if swapped else "is that of the paper"
             notes.append(f"On {data}, {runs}, the order of the penalties {told}.")
     return " ".join(notes)
 
@@ -271,7 +271,7 @@ def grid_drawn(results: Sequence[Result]) -> Figure | None:
 
 TABLE3 = Table(
     "table3",
-    "Table 3: penalties of TNTComplEx at base rank; short runs choose the weight, a long one has it",
+    "Table 3: penalties of TNTComplEx at the base rank, with weights chosen in short runs",
     plan_table3,
     table3_rows,
     datasets=(MAIN, *OTHERS),
@@ -280,7 +280,7 @@ TABLE3 = Table(
 )
 FIGURE1 = Table(
     "figure1",
-    "Figure 1: strength of smoothness (left, the best over weights of Ω³) and of each Ω (right), in short runs",
+    "Figure 1: validation MRR by the weight of smoothness (left) and of each Ω (right), in short runs",
     plan_figure1,
     figure1_rows,
     datasets=(MAIN, *OTHERS),

@@ -36,7 +36,7 @@ class Job:
     why: str = ""  # it is outdated
 
     def to_dict(self) -> dict[str, Any]:
-        """What it is in JSON's types."""
+        """What it is as JSON types."""
         e = self.experiment
         named = {"name": e.name, "table": e.table, "data": e.data, "row": e.row, "choice": e.choice, "seed": e.seed}
         done = {"state": str(self.state), "why": self.why, "hours": round(self.hours, 3)}

@@ -24,11 +24,11 @@ def write_page(stored: Sequence[Result], path: Path, epochs: int | None = None) 
 
 def results_page(results: Sequence[Result], figures: Mapping[str, str] | None = None, outdated: int = 0) -> str:
     """Every table that has results, figures by table beside them, and how each result was made."""
-    parts = ["# Results\n\n<!-- made by `knowwhen reproduce --out docs/results.md`; never edited by hand -->\n"]
-    parts += ["\nFiltered at the query's time, ties half, both directions unless said; weights are chosen on valid.\n"]
+    parts = ["# Results\n\n<!-- made by `knowwhen reproduce --out docs/results.md`; do not edit by hand -->\n"]
+    parts += ["\nBy default, filtered at the query's time, ties half, both directions. Weights are chosen on valid.\n"]
     parts += [f"\n{FOOTNOTE}\n"] if any(r.is_provisional for r in results) else []
     if outdated:
-        parts += [f"\n{plural(outdated, 'stored result')} of earlier code or settings are not shown.\n"]
+        parts += [f"\n{plural(outdated, 'stored result')} from outdated code or settings are not shown.\n"]
     for name, table in TABLES.items():
         here = table.of(results)
         rows = table.rows(here)

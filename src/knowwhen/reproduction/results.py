@@ -28,7 +28,7 @@ class Result(Measured, Entry):
     origin: str = "run"
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in JSON's types."""
+        """Everything as JSON types."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property

@@ -62,7 +62,7 @@ def _beside(seeds: Sequence[Result], full: Sequence[Result]) -> tuple[str, str]:
 
 SAMPLING = Table(
     "sampling",
-    "The sampled softmax: TNTComplEx at base rank after the same epochs as with the full one",
+    "The sampled softmax: TNTComplEx at the base rank, after as many epochs as with the full softmax",
     plan_sampling,
     sampling_rows,
     datasets=(*paper.DATASETS, POLITICIANS),

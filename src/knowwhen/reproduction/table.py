@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 Row = Sequence[str]
 MARK = "†"
 FOOTNOTE = (
-    f"{MARK} To be measured again: read off an earlier page, or validated with a filter that also knew the facts of "
-    "test. Test is measured as today; epochs and settings were chosen on that validation."
+    f"{MARK} Provisional, to be measured again: copied from an earlier page, or validated with a filter that also used "
+    "test facts. Test metrics are computed as today, but epochs and settings were chosen on that validation."
 )
 
 

@@ -14,6 +14,7 @@ from knowwhen.reproduction.planning import TO_DO, Job, State, jobs
 from knowwhen.reproduction.results import Result, read_all
 from knowwhen.reproduction.running import run
 from knowwhen.reproduction.sources import check_at_hand
+from knowwhen.text import plural
 from knowwhen.training.session import TrainingProgress
 
 Plan = Callable[[Sequence[Result]], Sequence[Experiment]]
@@ -38,7 +39,7 @@ class Outcome:
         """An error where runs failed, or none could be made for want of data."""
         if self.failed:
             name, error = next(iter(self.failed.items()))
-            raise RunError(f"{len(self.failed)} of the runs failed, {name}: {error}")
+            raise RunError(f"{plural(len(self.failed), 'run')} failed; {name}: {error}")
         if self.without_data and not self.measured:
             raise BadRequest(next(iter(self.without_data.values())))
 

@@ -52,7 +52,7 @@ class Edge:
     holds: float | None  # the probability that it holds at the time that was asked for
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in JSON's types."""
+        """Everything as JSON types."""
         return asdict(self)
 
 

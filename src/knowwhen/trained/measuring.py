@@ -33,7 +33,7 @@ def measured(trained: TrainedModel, split: str, with_added: bool) -> TrainedMode
         return trained.trained
     inside = int(np.isin(row_keys(trained.dataset.facts(split)), row_keys(trained.dataset.added)).sum())
     if inside:
-        raise BadRequest(f"{inside} facts of {split} were added to the model, which would be tested on facts it knows")
+        raise BadRequest(f"{inside} facts of {split} were added to the model, so it would be tested on facts it knows")
     return trained
 
 

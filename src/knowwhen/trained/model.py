@@ -49,7 +49,7 @@ from knowwhen.training.loop import Record
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """A model that knows names: what `knowwhen.train` and `knowwhen.open` return."""
+    """A trained model with its data: `knowwhen.train` and `knowwhen.open` return it."""
 
     model: TemporalModel
     dataset: Dataset
@@ -67,38 +67,38 @@ class TrainedModel:
         return brief(self, f"{' + '.join(parts)} on {self.dataset.name!r}{where}")
 
     def info(self) -> dict[str, Any]:
-        """What it is and how large, stored parameters beside those of the paper's formula."""
+        """The model, data and training as a dictionary, with the stored parameters and those of the paper's formula."""
         return describing.info(self)
 
     def card(self) -> str:
-        """A page for people who find the folder: what the model is, what it was trained on, how it did."""
+        """A model card in Markdown: the model, its training data and its metrics."""
         return describing.card(self)
 
     @property
     def trained(self) -> TrainedModel:
-        """Without what was added: what is measured."""
+        """The model without added facts, as evaluation uses it."""
         return self.additions.before if self.additions else self
 
     def add(self, source: Any, **options: Any) -> TrainedModel:
-        """The model with more facts to draw on, without training: known to `ask`, and evidence where there is any.
+        """A model with more facts, without training: they are known, and evidence if the model has evidence terms.
 
-        `source` and `options` are those of `knowwhen.load`. New entities get a row from the facts that hold them, new
-        times that of the last time before. A model with a folder keeps them there, so that `open` has them too. Facts
-        that it was trained on or that were added before are left out: adding a file twice changes nothing.
+        `source` and `options` are those of `knowwhen.load`. A new entity gets an embedding from its facts, a new time
+        that of the last time before it. If the model has a folder, the facts are saved there. Facts that are in train
+        or were added before are left out, so adding a file twice changes nothing.
         """
         if not isinstance(source, Dataset):
             source = self.read_facts(source, **options)
         return adding.add(self, source)
 
     def read_facts(self, source: Any, **options: Any) -> Dataset:
-        """The facts of a source on the time axis of this model, none of them held out: what `add` takes."""
+        """The facts of a source on the time axis of this model, as `add` reads them: none are held out."""
         granularity = str(self.dataset.timeline.granularity)
         return load(source, **{"granularity": granularity, "fractions": (0.0, 0.0), **options})
 
     def known_by(self, date: str) -> TrainedModel:
-        """The model with what was known at a date: facts recorded later are neither known nor evidence.
+        """The model with the facts known at a date: facts recorded later are neither known nor evidence.
 
-        Needs data that says when its facts were recorded. What training learned from later facts stays in the weights.
+        The data must say when its facts were recorded. Training has seen later facts, and that stays in the weights.
         """
         return adding.known_by(self, str(date))
 
@@ -111,10 +111,10 @@ class TrainedModel:
         progress: bool | Progress | None = None,
         with_added: bool = False,
     ) -> Metrics:
-        """The ranking metrics of a split, or of `sample` facts of it, under a protocol.
+        """The ranking metrics of a split, or of `sample` of its facts, under a protocol.
 
-        What was added after training is left out, or with `with_added` used as evidence, if it holds none of the split.
-        `progress=True` shows a bar on stderr; a function is called with what is done and what there is.
+        Facts added after training are ignored. `with_added` uses them as evidence; none of them may be in the split.
+        `progress=True` shows a bar on stderr; a function is called with the number of queries done and the total.
         """
         return measuring.measure(self, split, protocol, sample, progress, with_added)
 
@@ -127,7 +127,7 @@ class TrainedModel:
         progress: bool | Progress | None = None,
         with_added: bool = False,
     ) -> pl.DataFrame:
-        """The rank of each fact of a split in each direction, a row each: what `evaluate` takes its means of."""
+        """The rank of each fact of a split in each direction, one row each; `evaluate` averages them."""
         return measuring.rank(self, split, protocol, sample, progress, with_added)
 
     def evaluate_times(
@@ -139,7 +139,7 @@ class TrainedModel:
         progress: bool | Progress | None = None,
         greedy: bool = False,
     ) -> TimeMetrics:
-        """How well time questions (s, p, o, ?) about a split are answered, beside two trivial baselines.
+        """The metrics of time questions (s, p, o, ?) about a split, next to two simple baselines.
 
         With `greedy`, spans are grown from the decomposition's curve as in published tables, without the time head.
         """
@@ -148,7 +148,7 @@ class TrainedModel:
     def evaluate_calibration(
         self, split: str = "test", *, sample: int | None = None, seed: int = 0
     ) -> CalibrationReport:
-        """How far probabilities can be believed: calibration error and reliability by kind of question."""
+        """The calibration of probabilities: calibration error and reliability by kind of question."""
         return measuring.measure_calibration(self.trained, split, sample, seed)
 
     # The place of "?" decides what comes back, and a type checker knows it where it is written in the call. Calls with
@@ -207,8 +207,8 @@ class TrainedModel:
         """The answers to a question with "?" in one place, or to each of many, in order.
 
         Options are top, novel, candidates, min_probability and explain. Many questions are a frame (polars, pandas,
-        pyarrow), a list of tuples or dictionaries, a path, "-" or an open file; with `errors="return"` a question that
-        cannot be answered has its error in its place, and `progress=True` shows a bar.
+        pyarrow), a list of tuples or dictionaries, a path, "-" or an open file. With `errors="return"`, the result has
+        the error of each question that cannot be answered. `progress=True` shows a bar.
         """
         asks_one = is_one(subject, predicate, object, options)
         options = {"calibration": self.calibration, "times": self.times, **options}
@@ -228,9 +228,9 @@ class TrainedModel:
     ) -> list[When | KnowwhenError]: ...
 
     def when(self, subject: Any, predicate: Any = None, object: Any = None, **options: Any) -> Any:
-        """Begin and end of a fact, or of each of many: as known, or inferred, with ranges and reasons.
+        """Begin and end of a fact, or of each of many: known, or inferred with ranges and reasons.
 
-        Many facts come as in `ask`.
+        Many facts are given as in `ask`.
         """
         here = (self.model, self.times, self.dataset)
         if is_one(subject, predicate, object, options):
@@ -247,9 +247,9 @@ class TrainedModel:
     def holds(self, subject: Rows, *, errors: Literal["return"]) -> list[Holds | KnowwhenError]: ...
 
     def holds(self, subject: Any, predicate: Any = None, object: Any = None, time: Any = None, **options: Any) -> Any:
-        """The probability that a fact holds at a time, or each of many: also beyond the last time of the data.
+        """The probability that a fact holds at a time, or of each of many; the time may be after the data ends.
 
-        Many facts come as in `ask`.
+        Many facts are given as in `ask`.
         """
         here = (self.model, self.times, self.dataset)
         if is_one(subject, predicate, object, options):
@@ -257,34 +257,34 @@ class TrainedModel:
         return holds_batch(*here, subject, **options)
 
     def as_of(self, subject: str, predicate: str, object: str, date: object, top: int = 10) -> AsOf:
-        """The answers to a question with "?" in one place, by the probability that each holds at a date.
+        """The answers to a question with "?" in one place, ranked by the probability that each holds at a date.
 
-        The date may lie beyond the data.
+        The date may be after the data ends.
         """
         return as_of(self.model, self.times, self.dataset, (subject, predicate, object), date, top=top)
 
     def fill(self, *, min_probability: float = 0.0) -> pl.DataFrame:
-        """Every fact of the dataset, missing begins and ends inferred in columns of their own."""
+        """All facts of the dataset, with missing begins and ends inferred in separate columns."""
         return fill(self.model, self.times, self.dataset, min_probability=min_probability)
 
     def timeline(
         self, subject: str, predicate: str, objects: Sequence[str] | None = None, span: str | None = None
     ) -> TimelineScores:
-        """The scores of objects along time, or along a span of it; without objects, of those that are known in it."""
+        """The scores of objects along time, or along a span; by default of the objects known in it."""
         return timeline(self.model, self.dataset, subject, predicate, objects, span, calibration=self.calibration)
 
     def similar(self, entity: str, top: int = 10) -> Neighbours:
-        """The entities that are nearest in the embedding."""
+        """The nearest entities in the embedding."""
         return similar(self.model, self.dataset, entity, top)
 
     def nearest_times(self, time: object, top: int = 10) -> Neighbours:
-        """The timestamps that are nearest in the embedding."""
+        """The nearest timestamps in the embedding."""
         return nearest_times(self.model, self.dataset, time, top)
 
     def embeddings(self, kind: str = "entities") -> pl.DataFrame:
-        """Key, label and row of all "entities", "predicates" or "timestamps"."""
+        """Key, label and embedding of all "entities", "predicates" or "timestamps"."""
         return embeddings(self.model, self.dataset, kind)
 
     def save(self, folder: str | Path) -> None:
-        """Writes a folder that `knowwhen.open` reads back: weights, names, data and a model card."""
+        """Write a folder that `knowwhen.open` reads back: weights, names, data and a model card."""
         saving.save(self, Path(folder))

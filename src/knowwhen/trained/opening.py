@@ -24,18 +24,18 @@ from knowwhen.training.stages import check_device, new_model
 
 
 def open(path: str | Path, *, device: str | None = None, allow_code: bool = False, verify: bool = True) -> TrainedModel:
-    """The trained model of a run folder (the best so far, if the run is not finished) or of a saved model's folder.
+    """Open a trained model from a run folder (the best so far, if the run is not finished) or a saved model.
 
-    It is put on `device`, by default the one it was trained on where that is there, else the CPU. A model whose class
-    is not of this package must be registered, or `allow_code` imports it by the name the folder gives. All files are
-    compared with their SHA-256, and the data with that of training; `verify=False` leaves that out.
+    `device` is by default the one it was trained on, if available, else the CPU. If the model's class is not part of
+    this package, register it, or let `allow_code` import it by the name in the folder. All files are compared with
+    their SHA-256, and the data with the training data; `verify=False` skips that.
     """
     path = Path(path) if isinstance(path, (str, os.PathLike)) else path
     check_run(path)
     trained = _open(path, device, allow_code, verify)
     for folder in addition_folders(path):
         if current() is not None:
-            raise BadRequest(f"facts were added to {path} after training, which several processes cannot open; use one")
+            raise BadRequest(f"facts were added to {path} after training, so it needs a single process")
         granularity = str(trained.dataset.timeline.granularity)
         trained = with_facts(trained, load(folder, granularity=granularity, verify=verify))
     return trained
@@ -58,8 +58,8 @@ def _open(path: Path, device: str | None, allow_code: bool, verify: bool) -> Tra
     else:  # not finished, so not calibrated
         if not folder.has_data:
             raise RunError(
-                f"{path} keeps no copy of its data, as a trial of a study; "
-                f"make a model of it with: knowwhen train DATA --run {path} --resume"
+                f"{path} is a trial of a study, without a copy of its data; "
+                f"turn it into a model with: knowwhen train DATA --run {path} --resume"
             )
         config, dataset = folder.read_config(allow_import=allow_code), load_data(home, notes, verify=verify)
         model, times = folder.load_weights(new_model(config, dataset)), None

@@ -34,15 +34,17 @@ def train(
     reading: Mapping[str, Any] | None = None,
     **options: object,
 ) -> TrainedModel:
-    """Trains a model and returns it, the best on valid where there is a valid split.
+    """Train a model and return it: the best on validation, if there are validation facts.
 
-    `data` is whatever `knowwhen.load` takes, read with the options in `reading`, or what it returned; None to resume.
-    Settings come from a `recipe` (a name or a TOML file), then from `options` by short name (`model="tntcomplex"`,
-    `rank=64`, `epochs=20`) or `overrides` by full name (`{"regularizer.time_weight": 0.1}`). With `run`, all is kept in
-    that folder and `resume=True` goes on where it stopped; without, it is kept in memory. Ctrl-C saves, then stops.
-    `progress=True` shows how it goes on stderr; a function is called with the record of each epoch, as in `records`.
-    A model of your own is named by its class, "my_module:MyModel"; `allow_code` also imports the one that a recipe or
-    the folder to resume names.
+    - `data`: whatever `knowwhen.load` takes, read with the options in `reading`, or a loaded dataset; None to resume.
+    - `recipe`: a name or a TOML file of settings.
+    - `options`: settings by short name, such as `model="tntcomplex"`, `rank=64` or `epochs=20`.
+    - `overrides`: settings by full name, such as `{"regularizer.time_weight": 0.1}`.
+    - `run`: a folder for the run, which `resume=True` continues; without it, the run is kept in memory. Ctrl-C saves,
+      then stops.
+    - `progress`: True shows progress on stderr; a function is called with the record of each epoch, as in `records`.
+    - `allow_code`: import the class of a model of your own if the recipe or the run names it. Its name is
+      "my_module:MyModel".
     """
     listening = listener(progress)
     named = options.get("model") or (overrides or {}).get("model.name")

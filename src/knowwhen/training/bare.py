@@ -25,7 +25,7 @@ def fit_bare(folder: RunFolder, dataset: Dataset, config: Config, progress: Trai
         check_fits(config, dataset)
         folder.create(config, dataset, {}, threads, with_data=False)
     elif _of_the_result(folder.read_config()) != _of_the_result(config) or _data_hash(folder) != dataset.hash:
-        raise RunError(f"{folder.path} was begun with other settings or other data; move it away to begin again")
+        raise RunError(f"{folder.path} was started with other settings or data; move it away to start again")
     with using_threads(threads):
         _, state = learn_stages(folder, dataset.without_test, config, progress)
     return state.records

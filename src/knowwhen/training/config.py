@@ -258,7 +258,7 @@ class Config(Section):
         )
 
     def flat(self) -> dict[str, Any]:
-        """Every setting by full name, in JSON's types."""
+        """Every setting by full name, as JSON types."""
         return dict(_flat(self.model_dump(mode="json")))
 
     def to_toml(self) -> str:

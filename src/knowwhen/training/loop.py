@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -48,10 +48,31 @@ class State:
     stopped_early: bool = False
 
 
+class Spent(NamedTuple):
+    """Seconds of work: by the clock, and of the processor, which other programs on the machine do not lengthen."""
+
+    seconds: float = 0.0
+    processor: float = 0.0
+
+    @classmethod
+    def now(cls) -> Spent:
+        return cls(time.perf_counter(), time.process_time())
+
+    def since(self, start: Spent) -> Spent:
+        return Spent(self.seconds - start.seconds, self.processor - start.processor)
+
+    def plus(self, more: Spent) -> Spent:
+        return Spent(self.seconds + more.seconds, self.processor + more.processor)
+
+    def to_dict(self) -> Record:
+        """As a line of timing.jsonl has it."""
+        return {"seconds": round(self.seconds, 3), "processor_seconds": round(self.processor, 3)}
+
+
 class Watcher(Protocol):
     """Who looks on: shows progress, saves the state, asks to stop."""
 
-    def after_step(self, state: State, steps: int, examples: int, seconds: float) -> None:
+    def after_step(self, state: State, steps: int, examples: int, spent: Spent) -> None:
         """May save the state, or raise to stop."""
 
     def after_epoch(self, state: State, is_best: bool) -> None:
@@ -158,14 +179,14 @@ def fit(
         model.train()
         order, times = facts.epoch(config.training.seed, state.epoch)
         while state.step < steps:
-            start = time.perf_counter()
+            start = Spent.now()
             batch = facts.batch(order[state.step * size : (state.step + 1) * size], times)
             with seeded(model.device, config.training.seed, state.epoch, state.step):
                 terms = learner.step(objective, batch, state.epoch)
             for name, value in terms.items():
                 state.sums[name] = state.sums.get(name, 0.0) + value.item() * len(batch)
             state.step += 1
-            watcher.after_step(state, steps, len(batch), time.perf_counter() - start)
+            watcher.after_step(state, steps, len(batch), Spent.now().since(start))
         record: Record = {"epoch": state.epoch + 1, **{k: v / len(facts) for k, v in state.sums.items()}}
         state.epoch, state.step, state.sums = state.epoch + 1, 0, {}
         is_best = False

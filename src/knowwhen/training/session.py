@@ -15,7 +15,7 @@ from knowwhen.distributed.processes import of_first
 from knowwhen.errors import BadRequest, Interrupted
 from knowwhen.training.bar import TrainingBar
 from knowwhen.training.config import Config
-from knowwhen.training.loop import Learner, Record, State, samples
+from knowwhen.training.loop import Learner, Record, Spent, State, samples
 from knowwhen.training.notes import check_format
 from knowwhen.training.run import RunFolder
 from knowwhen.training.sampled import negatives_for
@@ -97,12 +97,12 @@ class RunWatcher:
     ) -> None:
         self.folder, self.learner, self.progress, self.stop = folder, learner, progress, stop
         self.saved = time.monotonic()
-        self.examples, self.seconds = 0, 0.0  # of this epoch, since this process began
+        self.examples, self.spent = 0, Spent()  # in this epoch, since this process began
 
-    def after_step(self, state: State, steps: int, examples: int, seconds: float) -> None:
+    def after_step(self, state: State, steps: int, examples: int, spent: Spent) -> None:
         self.examples += examples
-        self.seconds += seconds
-        self.progress.step(state, self.examples / self.seconds)
+        self.spent = self.spent.plus(spent)
+        self.progress.step(state, self.examples / self.spent.seconds)
         is_late = time.monotonic() - self.saved > CHECKPOINT_SECONDS
         wish = of_first(STOP if self.stop.is_set() else SAVE if is_late else 0)
         if wish == STOP:
@@ -120,11 +120,10 @@ class RunWatcher:
             with self.learner.averages.applied():
                 self.folder.save_best(self.learner.model, state.epoch)
         self.save(state)
-        rate = self.examples / self.seconds if self.seconds else 0.0
-        timing = {"epoch": state.epoch, "seconds": round(self.seconds, 3), "examples_per_second": round(rate)}
-        self.folder.append_timing(timing)
-        self.progress.epoch(state.records[-1], self.seconds, rate)
-        self.examples, self.seconds = 0, 0.0
+        rate = self.examples / self.spent.seconds if self.spent.seconds else 0.0
+        self.folder.append_timing({"epoch": state.epoch, **self.spent.to_dict(), "examples_per_second": round(rate)})
+        self.progress.epoch(state.records[-1], self.spent.seconds, rate)
+        self.examples, self.spent = 0, Spent()
 
     def save(self, state: State) -> None:
         self.folder.save_checkpoint(self.learner, state)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from knowwhen.facts.table import Bools
 from knowwhen.models import Background, Sizes, TemporalModel, build
 from knowwhen.training.config import Config
 from knowwhen.training.correction import held_out, learn_correction, learn_weights
-from knowwhen.training.loop import Learner, Leaving, Record, State, TrainingFacts, fit
+from knowwhen.training.loop import Learner, Leaving, Record, Spent, State, TrainingFacts, fit
 from knowwhen.training.objective import Objective
 from knowwhen.training.run import RunFolder
 from knowwhen.training.session import RunWatcher, TrainingProgress, stop_requested
@@ -124,7 +123,7 @@ def correct_stage(
     progress: TrainingProgress,
 ) -> TemporalModel:
     """The model with a correction where valid agrees, else as it was; its record is noted with the last epoch."""
-    began = time.perf_counter()
+    began = Spent.now()
     progress.notice(f"correction: training on {held.sum():,} held-out training facts")
     background, seed = Background.of(dataset), config.training.seed
     if model.apart:
@@ -140,8 +139,7 @@ def correct_stage(
             progress.notice("validation MRR is better without the correction, so it is not used")
             corrected = model
     folder.write_records(state.records)
-    seconds = round(time.perf_counter() - began, 3)
-    folder.append_timing({"epoch": state.epoch, "correction": True, "seconds": seconds})
+    folder.append_timing({"epoch": state.epoch, "correction": True, **Spent.now().since(began).to_dict()})
     return corrected
 
 

@@ -29,7 +29,7 @@ CLEAR = 0.05  # importance from which on a setting is named
 
 @dataclass(frozen=True)
 class TunedTrial:
-    """A point of a study, and how it did on valid."""
+    """A trial of a study: its settings and its validation."""
 
     number: int
     state: State
@@ -42,13 +42,13 @@ class TunedTrial:
     same_as: int | None = None  # the trial whose outcome this has: a point that comes up again is not trained again
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in JSON's types."""
+        """Everything as JSON types."""
         return {**vars(self), "point": dict(self.point), "curve": [list(look) for look in self.curve]}
 
 
 @dataclass(frozen=True)
 class Tuning(Drawable, Tabular):
-    """A study: what `knowwhen.tune` returns."""
+    """A study, as `knowwhen.tune` returns it."""
 
     trials: tuple[TunedTrial, ...]  # the best first; then those that were pruned, are running, or failed
     importances: Mapping[str, float]  # from 0 to 1: how well each setting alone tells which trials are good
@@ -63,7 +63,7 @@ class Tuning(Drawable, Tabular):
 
     @property
     def best(self) -> TunedTrial:
-        """The trial with the highest MRR on valid; the first of equals."""
+        """The trial with the highest validation MRR; the first one on a tie."""
         if not self.trials or self.trials[0].state != "complete":
             failed = [trial for trial in self.trials if trial.state == "failed"]
             reason = f"; trial {failed[0].number} failed: {failed[0].error}" if failed else ""
@@ -71,7 +71,7 @@ class Tuning(Drawable, Tabular):
         return self.trials[0]
 
     def to_polars(self) -> pl.DataFrame:
-        """A row for each trial, the best first; settings are columns by their full names."""
+        """One row per trial, the best first; settings are columns with their full names."""
         rows = [
             {**{key: value for key, value in trial.to_dict().items() if key not in ("point", "curve")}, **trial.point}
             for trial in self.trials
@@ -79,7 +79,7 @@ class Tuning(Drawable, Tabular):
         return pl.DataFrame(rows, infer_schema_length=None, strict=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in JSON's types."""
+        """Everything as JSON types."""
         complete = bool(self.trials) and self.trials[0].state == "complete"
         return {
             **self.about,
@@ -99,7 +99,7 @@ class Tuning(Drawable, Tabular):
                 lines.append(f"trial {trial.number} failed: {trial.error}")
         if self.importances:
             shares = ", ".join(f"{name} {share:.2f}" for name, share in self.importances.items() if share >= CLEAR)
-            lines += ["", f"what mattered: {shares or 'nothing that these trials show'}"]
+            lines += ["", f"what mattered: {shares or 'these trials do not tell'}"]
         return "\n".join(lines)
 
 

@@ -81,7 +81,7 @@ class SharedStudy:
             path.mkdir(parents=True, exist_ok=True)
             with in_turn(path / ".lock"):
                 if not (path / FILE).exists() and any(entry.name != ".lock" for entry in path.iterdir()):
-                    raise RunError(f"{path} exists and holds no study; choose another --run")
+                    raise RunError(f"{path} exists but contains no study; choose another --run")
                 found = cls(path)
                 with found.using():
                     if "about" not in found.study.user_attrs:
@@ -93,7 +93,7 @@ class SharedStudy:
     def open(cls, path: Path) -> SharedStudy:
         """The study that is in a folder."""
         if not (path / FILE).is_file():
-            raise RunError(f"{path} holds no study; `knowwhen tune DATA --run {path}` makes one")
+            raise RunError(f"{path} contains no study; `knowwhen tune DATA --run {path}` starts one")
         return cls(path)
 
     def _check_about(self, about: Mapping[str, Any]) -> None:
@@ -101,7 +101,7 @@ class SharedStudy:
         for name in [*then, *now]:
             if then.get(name) != now.get(name):
                 raise RunError(
-                    f"{self.path} holds a study with {name} = {then.get(name)!r}, not {now.get(name)!r}; "
+                    f"{self.path} contains a study with {name} = {then.get(name)!r}, not {now.get(name)!r}; "
                     "repeat its command to continue it, or choose another --run"
                 )
 
@@ -146,7 +146,9 @@ class SharedStudy:
             trial.set_user_attr("killed", killed)
             return claim
         with held:
-            claim.end(TrialState.FAIL, error=f"{killed} processes were killed while they ran it; is memory too small?")
+            claim.end(
+                TrialState.FAIL, error=f"{killed} processes were killed while running it; is there enough memory?"
+            )
             self.settle()
         return None
 

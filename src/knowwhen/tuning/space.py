@@ -32,7 +32,7 @@ def grid(axes: Mapping[str, Sequence[object]]) -> list[Point]:
 
 
 def point_of(config: Config) -> Point:
-    """All settings of a run, in JSON's types."""
+    """All settings of a run, as JSON types."""
     return config.flat()
 
 
@@ -123,7 +123,7 @@ def read_space(source: str | Path | Mapping[str, Any], config_of: Callable[[Poin
         known = _known_settings(values, config_of({}).model.name)
         axes = {key: _axis(key, value, known) for key, value in _flat(values, known)}
         if not axes:
-            raise BadRequest("it names no setting to search")
+            raise BadRequest("it names no settings to search")
         space = Space(name, axes)
         _check_values(space, config_of)
     except (BadRequest, NotFound) as error:
@@ -175,7 +175,7 @@ def _range(name: str, value: Mapping[str, Any], type: object) -> Range:
     """A range of integers for a setting of that type, else of numbers."""
     whole = type == "integer"
     if type not in ("integer", "number"):
-        raise BadRequest(f"{name} is no number; expected a list of its values")
+        raise BadRequest(f"{name} is not a number; expected a list of values")
     extra = set(value) - {"low", "high", "log", "step"}
     if extra or not {"low", "high"} <= set(value):
         raise BadRequest(f"{name} is {dict(value)!r}; expected {{ low = …, high = … }}, and log = true or step = …")

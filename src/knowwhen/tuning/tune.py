@@ -86,16 +86,19 @@ def tune(
     allow_code: bool = False,
     reading: Mapping[str, Any] | None = None,
 ) -> Tuning:
-    """Searches for the settings that are best on valid, and returns all trials, the best first.
+    """Search for the settings with the best validation MRR, and return all trials, the best first.
 
-    `data`, `recipe`, `overrides`, `allow_code` and `reading` are those of `knowwhen.train`; test is never looked at.
-    `space` is a name, a TOML file or a mapping from full names of settings to lists of values or ranges,
-    `{"training.learning_rate": {"low": 0.01, "high": 0.5, "log": True}, "model.rank": [50, 100]}`. A `sampler` draws
-    the points: "grid" (all combinations), "random" or "tpe" (Optuna's, which learns from earlier trials). A `pruner`
-    stops trials that are worse than the "median" at the same epoch, or those that do not survive successive "halving".
+    - `data`, `recipe`, `overrides`, `allow_code`, `reading`: as in `knowwhen.train`. Test facts are never used.
+    - `space`: a name, a TOML file, or a mapping from full names of settings to lists of values or ranges, such as
+      `{"training.learning_rate": {"low": 0.01, "high": 0.5, "log": True}, "model.rank": [50, 100]}`.
+    - `trials`: the number of trials of the whole study.
+    - `sampler`: how to choose points: "grid" (all combinations), "random", or "tpe" (Optuna's, which learns from
+      earlier trials); `seed` is its seed.
+    - `pruner`: how to stop hopeless trials early: below the "median" at the same epoch, by successive "halving", or
+      "none".
+    - `run`: the folder of the study. The same call continues it, and shares its trials with other processes.
 
-    With `run`, the study is kept in that folder: the same call goes on where it stopped, and shares the trials with
-    other processes that make it at the same time. The recipe found is `.recipe`, and best.toml in the folder.
+    The recipe found is `.recipe`, and `best.toml` in the folder.
     """
     changes = dict(overrides or {})
     if "model.name" in changes:
@@ -107,7 +110,7 @@ def tune(
     _check(base, dataset)
     telling = progress or Unwatched()
     if pruner != "none" and base.validation.every >= base.training.epochs:
-        telling.notice("trials are validated after their last epoch alone, so none is pruned: see validation.every")
+        telling.notice("trials are validated only after their last epoch, so none is pruned; lower validation.every")
     with tempfile.TemporaryDirectory(prefix="knowwhen-") if run is None else nullcontext() as aside:
         folder = Path(run) if run is not None else Path(str(aside)) / "study"
         study = _shared().SharedStudy.begin(folder, _about(dataset, base, plan))
@@ -161,9 +164,9 @@ def _plan(
 def _check(base: Config, dataset: Dataset) -> None:
     """An error before anything is written, where no trial could be judged."""
     if not len(dataset.valid):
-        raise BadRequest(f"{dataset.name} has no facts in valid, on which settings are chosen")
+        raise BadRequest(f"{dataset.name} has no validation facts, which tuning needs to choose settings")
     if not base.validation.every:
-        raise BadRequest("validation.every is 0; trials are judged by validations: --set validation.every=1")
+        raise BadRequest("validation.every is 0; trials are judged by validation; use --set validation.every=1")
     check_fits(base, dataset)
 
 

@@ -17,9 +17,11 @@ class ExtractionSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     lang: str = Field(default="en", min_length=1, description="Language of the labels; where it has none, mul and en.")
-    part: int = Field(default=1, ge=1, description="Which share of the dump, from 1.")
-    parts: int = Field(default=1, ge=1, description="How many shares there are.")
-    window_megabytes: int = Field(default=64, ge=1, le=1024, description="Work that a kill can lose, for each worker.")
+    part: int = Field(default=1, ge=1, description="The part of the dump to extract, from 1.")
+    parts: int = Field(default=1, ge=1, description="Number of parts.")
+    window_megabytes: int = Field(
+        default=64, ge=1, le=1024, description="Bytes of the dump per work unit; a kill loses one unit per worker."
+    )
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -32,13 +34,15 @@ class SelectionSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    keep: dict[int, str] = Field(default_factory=dict, description="Classes; only facts with an instance of one stay.")
+    keep: dict[int, str] = Field(
+        default_factory=dict, description="Keep only facts with an instance of one of these classes."
+    )
     drop: dict[int, str] = Field(default_factory=dict, description="Classes to drop besides those dropped by default.")
     min_degree: int = Field(default=5, ge=0, description="Drop entities with fewer facts.")
     min_predicate: int = Field(default=50, ge=0, description="Drop predicates with fewer facts.")
     granularity: Granularity = Field(default=Granularity.YEAR, description="The unit of the time axis.")
     split: tuple[float, float] | None = Field(
-        default=None, description="Facts in valid and test, or below 1 shares; by default 50,000 each, at most a tenth."
+        default=None, description="Facts for valid and test, or fractions; by default 50,000 each, at most a tenth."
     )
     seed: int = Field(default=0, description="Seed of the random split.")
 

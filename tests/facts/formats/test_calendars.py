@@ -38,6 +38,7 @@ def both(text):
         (["13.05.1945 14:30"], ["1945-05-13T14:30"]),
         (["5/13/1945, 2:30 PM"], ["1945-05-13T14:30"]),
         (["1999", "-44", "2014-03", "20140305", "19##"], ["1999", "-44", "2014-03", "20140305", "19##"]),
+        (["2001.0", "-44.0"], ["2001", "-44"]),
         (["someday"], ["someday"]),
     ],
 )
@@ -84,7 +85,12 @@ def test_spans_in_one_column(text, ends):
             BadInput,
             "'43831' in 'date' is ambiguous next to '1999': a year .* iso.* or an Excel day number .* excel",
         ),
+        (["43831.0", "1999.0"], None, BadInput, "'43831.0' in 'date' is ambiguous next to '1999.0'"),
+        (["1394582400", "86400"], None, BadInput, r"'86400' in 'date' is ambiguous .* '1394582400': .* iso.* unix\)"),
+        (["-864000000", "1394582400000"], None, BadInput, r"'-864000000' .* \(--date-format unix-ms\)"),
+        (["1394582400", "1394582400000"], None, BadInput, "'1394582400000' .* ambiguous next to '1394582400'"),
         (["1999"], "julian", BadRequest, "--date-format is 'julian'; expected iso, dmy"),
+        (["1999"], "%Q", BadRequest, "--date-format is '%Q'; expected iso, dmy"),
     ],
 )
 def test_what_can_be_read_in_two_ways_is_asked_for(texts, given, error, message):
@@ -100,6 +106,11 @@ def test_what_can_be_read_in_two_ways_is_asked_for(texts, given, error, message)
         ("iso", "43831", "43831"),
         ("excel", "43831", "2020-01-01"),
         ("unix", "86400", "1970-01-02T00:00"),
+        ("unix", "0", "1970-01-01T00:00"),
+        ("unix", "-1.5", "1969-12-31T23:59"),
+        ("unix-ms", "-86400000", "1969-12-31T00:00"),
+        ("unix", "253402214400", None),  # 9999-12-31
+        ("unix", "1" * 20, "1" * 20),
         ("%d.%m.%y", "03.04.20", "2020-04-03"),
         ("%m/%Y", "04/2020", "2020-04"),
         ("%Y", "2020", "2020"),

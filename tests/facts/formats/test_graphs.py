@@ -6,7 +6,7 @@ import io
 import pytest
 
 import knowwhen as kw
-from knowwhen.errors import BadInput
+from knowwhen.errors import BadInput, BadRequest
 
 E = "http://example.org/"
 FOUND = [
@@ -76,6 +76,8 @@ def test_every_syntax_gives_the_same_facts(tmp_path, name, content):
     assert rows_of(data) == FOUND
     assert data.predicates.id("works at") == data.predicates.id(f"{E}works_at")  # by its label
     assert len(data.entities) == 4
+    stream = kw.load(io.BytesIO((tmp_path / name).read_bytes()), fractions=(0, 0))  # told by its first bytes
+    assert (rows_of(stream), stream.name) == (FOUND, "facts")
 
 
 def test_labels_literals_and_incomplete_statements_of_rdf(tmp_path):
@@ -97,6 +99,25 @@ def test_statements_of_wikidata(tmp_path):
         (f"{wd}Q76", f"{wd}P19", f"{wd}Q18094", None, None),
         (f"{wd}Q76", f"{wd}P39", f"{wd}Q11696", "2009-01-20", "2017-01-20"),
     ]
+
+
+def test_wikidata_says_how_exact_dates_are_and_its_other_nodes_are_no_facts():
+    text = """@prefix wd: <http://www.wikidata.org/entity/> . @prefix p: <http://www.wikidata.org/prop/> .
+    @prefix ps: <http://www.wikidata.org/prop/statement/> . @prefix pq: <http://www.wikidata.org/prop/qualifier/> .
+    @prefix v: <http://www.wikidata.org/value/> . @prefix pqv: <http://www.wikidata.org/prop/qualifier/value/> .
+    @prefix wikibase: <http://wikiba.se/ontology#> . @prefix s: <http://www.wikidata.org/entity/statement/> .
+    wd:Q76 p:P39 s:a . <http://www.wikidata.org/reference/r> <http://www.wikidata.org/prop/reference/P248> wd:Q5 .
+    s:a ps:P39 wd:Q11696 ; pqv:P580 v:b ; pq:P580 "2009-01-01T00:00:00Z" ; pq:P582 "2017-01-20T00:00:00Z" ;
+      a wikibase:Statement ; wikibase:rank wikibase:NormalRank .
+    v:b a wikibase:TimeValue ; wikibase:timeValue "2009-01-01T00:00:00Z" ; wikibase:timePrecision 9 ;
+      wikibase:timeCalendarModel wd:Q1985727 ."""
+    data = kw.load(io.BytesIO(text.encode()), fractions=(0, 0), granularity="year")
+    assert data.named(data.all_facts)["subject"].to_list() == ["http://www.wikidata.org/entity/Q76"]
+    by_day = kw.load(io.BytesIO(text.encode()), fractions=(0, 0), granularity="day")
+    assert rows_of(by_day)[0][3:] == ("2009-01-01", "2017-01-20")
+    assert data.counts == {"literal_values_left_out": 1}
+    only = text.replace('; pq:P582 "2017-01-20T00:00:00Z"', "")
+    assert kw.load(io.BytesIO(only.encode()), fractions=(0, 0)).timeline.granularity == "year"
 
 
 @pytest.mark.parametrize("name", ["f.ttl", "f.rdf", "f.jsonld", "f.nt", "f.ttl.gz"])
@@ -121,8 +142,36 @@ def test_edges_and_qualifiers_of_kgtk(tmp_path):
     assert rows_of(data) == found
     assert data.entities.id("Barack Obama") == data.entities.id("Q76")
     assert data.counts == {"literal_values_left_out": 1}
+    assert rows_of(kw.load(io.StringIO(KGTK), fractions=(0, 0))) == found
     lines = KGTK.splitlines(keepends=True)
     (tmp_path / "split").mkdir()
     write(tmp_path / "split" / "edges.tsv", "".join(lines[:5]))
     write(tmp_path / "split" / "qualifiers.tsv", lines[0] + "".join(lines[5:]))
     assert rows_of(kw.load(tmp_path / "split", fractions=(0, 0))) == found
+
+
+def test_labels_that_kgtk_lifted_stand_beside_their_columns(tmp_path):
+    text = "node1\tlabel\tnode2\tid\tnode1;label\tlabel;label\tnode2;label\n"
+    text += (
+        "Q76\tP39\tQ11696\te1\t'Barack Obama'@en\t'holds office'@en\t\ne1\tP580\t^2009-01-20T00:00:00Z/9\tq1\t\t\t\n"
+    )
+    data = kw.load(write(tmp_path / "f.tsv", text), fractions=(0, 0))
+    assert rows_of(data) == [("Q76", "P39", "Q11696", "2009", None)]
+    assert (data.entities.id("Barack Obama"), data.predicates.label(0)) == (data.entities.id("Q76"), "holds office")
+
+
+@pytest.mark.parametrize(
+    ("source", "format", "message"),
+    [
+        (
+            io.StringIO("s,p,o\na,b,c\n"),
+            "icews",
+            "the format icews cannot be read from the file object; expected kgtk, rdf",
+        ),
+        ([("a", "b", "c")], "rdf", "a table in memory has no format 'rdf'"),
+        ([("a", "b", "c")], "tabel", "unknown format 'tabel'.*did you mean 'table'"),
+    ],
+)
+def test_a_format_that_does_not_fit_is_refused(source, format, message):
+    with pytest.raises(BadRequest, match=message):
+        kw.load(source, format=format)

@@ -69,6 +69,25 @@ def test_rows_may_have_one_time_or_none_and_dates_of_python():
     assert data.named(data.train).rows() == [("a", "b", "c", "2014-03-05", "2014-03-05"), ("a", "b", "d", None, None)]
 
 
+def test_what_is_missing_in_pandas_or_infinite_stands_alone():
+    rows = [("a", "b", "c", 2001.0, pd.NA), ("a", "b", "d", pd.NaT, float("nan"))]
+    assert load_rows(rows) == [("a", "b", "c", "2001", None), ("a", "b", "d", None, None)]
+    mixed = pd.DataFrame({"s": ["a", "a"], "p": ["b", "b"], "o": ["c", "d"], "time": [2001, "2002-03"]})
+    assert load_rows(mixed, granularity="year") == [("a", "b", "c", "2001", "2001"), ("a", "b", "d", "2002", "2002")]
+    endless = pl.DataFrame({"s": ["a", "a"], "p": ["b", "b"], "o": ["c", "d"], "time": [2001.0, float("inf")]})
+    assert load_rows(endless, skip_bad=True, rejects=False) == [("a", "b", "c", "2001", "2001")]
+
+
+def load_rows(source, **options):
+    data = kw.load(source, fractions=(0, 0), **options)
+    return data.named(data.train).rows()
+
+
+def test_objects_in_dictionaries_are_columns_with_dots_and_never_names():
+    rows = [{"subject": {"name": "a"}, "predicate": "b", "object": "c", "year": 2001, "tags": ["x"]}]
+    assert load_rows(rows, columns={"subject": "subject.name"}) == [("a", "b", "c", "2001", "2001")]
+
+
 def test_headers_are_recognised_in_frames_too_and_unused_ones_named():
     data = kw.load([{"head": "a", "rel": "b", "tail": "c", "From": 2001, "note": "x"}], fractions=(0, 0))
     assert data.named(data.train).rows() == [("a", "b", "c", "2001", None)]
@@ -111,6 +130,9 @@ def test_standard_input_is_a_source():
         ([], "the list of rows is empty"),
         ([("a", "b")], r"the row \('a', 'b'\); expected a dictionary, or a tuple of subject, predicate, object or"),
         (["abc"], "cannot read the row 'abc'; expected a dictionary"),
+        ([({"id": 1}, "b", "c")], r"cannot read \{'id': 1\} as a cell"),
+        (pd.DataFrame([["a", "b", "c"]], columns=["s", "s", "o"]), "the DataFrame has two columns 's'"),
+        (pl.scan_csv("nowhere.csv"), "cannot read this LazyFrame as a table: .*nowhere.csv"),
         ([("a", "b", "c", 1), ("a", "b", "c", 1, 2)], "some rows have one time and others have two"),
     ],
 )

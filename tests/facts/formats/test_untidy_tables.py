@@ -252,3 +252,62 @@ def test_nodes_beside_relationships_of_neo4j_are_labels(tmp_path):
     data = load(write(tmp_path / "f.csv", table + ',,,0,1,"WORKS_AT",2001\n'))
     assert rows_of(data) == [("0", "WORKS_AT", "1", "2001", None)]
     assert [data.entities.label(i) for i in range(2)] == ["Ada", "Bakery"] and data.notes == []
+
+
+def test_rows_may_end_in_separators_that_the_header_leaves_out(tmp_path):
+    path = write(tmp_path / "f.csv", "s,p,o,year\na,b,c,1999,\na,b,d,2000,,\na,b,e,2001\na,b,f,2002,x\n")
+    data = load(path, skip_bad=True, rejects=False)
+    assert [row[2] for row in rows_of(data)] == ["c", "d", "e"]
+    assert [problem.line for rows in data.report.causes.values() for problem in rows] == [5]
+
+
+@pytest.mark.parametrize("recorded", ["1394582400000", "12.03.2014", "2014-03-12T10:00:00+00:00", "March 12, 2014"])
+def test_the_day_of_recording_may_be_written_in_any_way(tmp_path, recorded):
+    data = load(write(tmp_path / "f.csv", f's,p,o,year,created_at\na,b,c,1999,"{recorded}"\n'))
+    assert len(data.known_by("2014-03-11").train) == 0
+    assert len(data.known_by("2014-03-12").train) == 1
+
+
+def test_accents_make_no_other_entities(tmp_path):
+    path = write(tmp_path / "f.csv", "s,p,o,year\nChlo\u00eb,b,c,1999\nChloe\u0308,b,d,2000\n")
+    data = load(path)
+    assert [row[0] for row in rows_of(data)] == ["Chlo\u00eb"] * 2
+    assert data.notes == [f"{path}: wrote accents in one way (Unicode NFC) in 1 cell"]
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        ("person,firm\na,b\n", {}, r'name it: --columns subject=person,object=firm --predicate "works at"$'),
+        ("person,firm,year\na,b,1999\n", {}, "--columns subject=person,object=firm,time=year --predicate"),
+        ("person,firm\na,b\n", {"predicate": "works"}, r"name the columns: --columns subject=person,object=firm \("),
+        ("subject,object\na,b\n", {}, 'the same predicate, name it: --predicate "works at"'),
+        ("a b,c d,e f\nx,y,z\n", {}, "--columns 'subject=a b,predicate=c d,object=e f' "),
+        ("subject\na\n", {}, "expected at least a subject and an object"),
+    ],
+)
+def test_columns_that_are_not_found_are_guessed_from_those_that_are_left(tmp_path, content, options, message):
+    with pytest.raises(BadInput, match=message):
+        load(write(tmp_path / "f.csv", content), **options)
+
+
+def test_columns_of_nested_objects_are_guessed_by_name(tmp_path):
+    text = '{"subject": {"id": 0, "name": "e"}, "predicate": "p", "object": {"id": 1, "name": "f"}, "time": "2001"}'
+    guess = "--columns subject=subject.name,predicate=predicate,object=object.name,time=time "
+    with pytest.raises(BadInput, match=guess):
+        load(write(tmp_path / "f.jsonl", text))
+
+
+def test_bad_rows_show_what_the_file_has(tmp_path):
+    path = write(tmp_path / "f.csv", "s,p,o,From,To\na,b,c,31.12.2006,01.02.2001\na,b,d,30.02.2006,\n")
+    rejects = tmp_path / "rejects.tsv"
+    with pytest.raises(
+        BadFacts, match=r"(?s)From: '30.02.2006' is not a date.*To: '31.12.2006' to '01.02.2001' ends bef"
+    ):
+        load(path)
+    with pytest.raises(kw.BadInput):
+        load(path, skip_bad=True, rejects=rejects)
+    assert "a\tb\tc\t31.12.2006\t01.02.2001" in rejects.read_text()
+    path = write(tmp_path / "g.csv", "s,p,o,years\na,b,c,2006-2001\n")
+    with pytest.raises(BadFacts, match="years: '2006-2001' ends before it begins"):
+        load(path)

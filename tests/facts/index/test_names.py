@@ -98,9 +98,9 @@ def test_half_a_million_names_are_searched_in_milliseconds():
     lookup.search("warm up")
     taken = []
     for name in rng.sample(some, 25):
-        before = time.perf_counter()
+        before = time.process_time()  # which others do not lengthen
         lookup.search(name[:-1] + "x")
-        taken.append(time.perf_counter() - before)
+        taken.append(time.process_time() - before)
     assert sorted(taken)[len(taken) // 2] < 0.2  # some 15 ms on a quiet core
 
 

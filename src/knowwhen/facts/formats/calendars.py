@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from math import floor
 
 from knowwhen.errors import BadInput, BadRequest
 from knowwhen.facts.dates import MISFIT
@@ -20,6 +21,7 @@ Ends = tuple[str | None, str | None]  # ISO texts that begin and end a span, Non
 NAMED = ("iso", "dmy", "mdy", "ymd", "excel", "unix", "unix-ms")
 OPEN_WORDS = {"present", "now", "current", "currently", "today", "ongoing", "to date", "unknown", "?", "-", "–", "—"}
 ENDLESS = re.compile(r"9999(?:-.*)?|-?infinity|0001-01-01.*", re.I)  # how databases write an open end
+UNIX = range(-62_135_596_800, 253_402_300_800)  # seconds of the years 1 to 9999, which Python knows
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 _CLOCK = r"(?P<clock>[T ,]+\d{1,2}:\d\d.*)?"
@@ -32,7 +34,9 @@ _WORD_YEAR = re.compile(r"(?P<w>[a-z]{3,9})\.?,?[ -](?P<y>\d{4})", re.I)
 _SERIAL = re.compile(r"[1-9]\d{4}(?:\.\d+)?")
 _SECONDS = re.compile(r"\d{9,10}(?:\.\d+)?")
 _MILLISECONDS = re.compile(r"\d{12,13}")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _YEAR = re.compile(r"-?\d{1,4}")
+_FLOAT_YEAR = re.compile(r"(-?\d{1,4})\.0+")  # of a column in which some years are missing, as pandas writes it
 _YEARS = re.compile(r"(-?\d{3,4}) ?[-–—] ?(-?\d{3,4}|[a-z ]*)", re.I)
 _SPAN = re.compile(r"(?:from )?(.*\S)(?: - | ?[–—] ?| to | until | bis |/(?=\d{4}-))(.*)", re.I)
 _SINCE, _UNTIL = re.compile(r"(?:since|from|seit) (.+)", re.I), re.compile(r"(?:until|till|to|bis) (.+)", re.I)
@@ -50,11 +54,11 @@ class Calendar:
     @classmethod
     def of(cls, texts: Iterable[str], given: str | None, columns: str, name: str) -> Calendar:
         """The calendar that fits all dates of a file; an error if they are ambiguous."""
-        if given is not None and given not in NAMED and "%" not in given:
-            raise BadRequest(f"--date-format is {given!r}; expected {', '.join(NAMED)}, or a pattern such as %d.%m.%Y")
         if given is not None:
+            _check_format(given)
             return cls(given, {"dmy": True, "mdy": False}.get(given), given == "excel")
         parts = [part for text in texts for part in _sides(text.strip()) if part]
+        _check_unix(parts, columns, name)
         return cls(None, _day_first(parts, columns, name), _is_serial(parts, columns, name))
 
     def read(self, text: str) -> Ends:
@@ -103,11 +107,22 @@ class Calendar:
         if (self.is_serial or self.given == "excel") and re.fullmatch(r"\d{1,5}(?:\.\d+)?", text):
             moment = datetime(1899, 12, 30, tzinfo=UTC) + timedelta(minutes=round(float(text) * 1440))
             return "Excel day numbers", _of_moment(moment, clock="." in text)
-        if (self.given in (None, "unix-ms")) and _MILLISECONDS.fullmatch(text):
-            return "Unix milliseconds", _of_seconds(int(text) / 1000)
-        if (self.given == "unix" and re.fullmatch(r"\d{1,11}(?:\.\d+)?", text)) or _SECONDS.fullmatch(text):
-            return "Unix seconds", _of_seconds(float(text))
-        return None
+        if match := _FLOAT_YEAR.fullmatch(text):
+            return "years with decimals", match[1]
+        return self._by_unix(text)
+
+    def _by_unix(self, text: str) -> tuple[str, str] | None:
+        """With the unit given, any number; else those that are too long to be anything else."""
+        if not _NUMBER.fullmatch(text):
+            return None
+        is_given = self.given in ("unix", "unix-ms")
+        if self.given == "unix-ms" or (not is_given and _MILLISECONDS.fullmatch(text)):
+            unit, seconds = "Unix milliseconds", float(text) / 1000
+        elif is_given or _SECONDS.fullmatch(text):
+            unit, seconds = "Unix seconds", float(text)
+        else:
+            return None
+        return (unit, _of_seconds(floor(seconds))) if floor(seconds) in UNIX else None
 
     def _by_pattern(self, text: str, pattern: str) -> str:
         try:
@@ -146,7 +161,7 @@ def _day_first(texts: list[str], columns: str, name: str) -> bool | None:
     tells_month = next((match[0] for match in dates if int(match["b"]) > 12), None)
     if tells_day and tells_month:
         raise BadInput(
-            f"{name}: {columns} mixes dates with the day first ({tells_day}) and the month first ({tells_month}); "
+            f"{name}: dates in {columns} have the day first ({tells_day}) and the month first ({tells_month}); "
             "use one format, or choose one with --date-format dmy or mdy and skip the others with --skip-bad"
         )
     if tells_day or tells_month:
@@ -160,10 +175,37 @@ def _day_first(texts: list[str], columns: str, name: str) -> bool | None:
     )
 
 
+def _check_format(given: str) -> None:
+    """An error unless it is a name of ours or a pattern that Python knows."""
+    if given in NAMED:
+        return
+    try:
+        datetime.strptime("", given)
+    except ValueError as error:
+        if "%" in given and "does not match" in str(error):
+            return
+    raise BadRequest(f"--date-format is {given!r}; expected {', '.join(NAMED)}, or a pattern such as %d.%m.%Y")
+
+
+def _check_unix(texts: list[str], columns: str, name: str) -> None:
+    """Times before 1973 are short or negative in Unix's numbers: next to longer ones they may be years or not."""
+    unix = next((text for text in texts if _SECONDS.fullmatch(text) or _MILLISECONDS.fullmatch(text)), None)
+    if unix is None:
+        return
+    unit = "unix-ms" if _MILLISECONDS.fullmatch(unix) else "unix"
+    long = _MILLISECONDS if unit == "unix-ms" else _SECONDS
+    other = next((text for text in texts if _NUMBER.fullmatch(text) and not long.fullmatch(text)), None)
+    if other is not None:
+        raise BadInput(
+            f"{name}: {other!r} in {columns} is ambiguous next to {unix!r}: a date (--date-format iso) or Unix time "
+            f"(--date-format {unit})?"
+        )
+
+
 def _is_serial(texts: list[str], columns: str, name: str) -> bool:
     """Whether numbers of five digits are Excel's days since 1900; a file that has years too does not tell."""
     serial = next((text for text in texts if _SERIAL.fullmatch(text)), None)
-    year = next((text for text in texts if _YEAR.fullmatch(text)), None)
+    year = next((text for text in texts if _YEAR.fullmatch(text) or _FLOAT_YEAR.fullmatch(text)), None)
     if serial is not None and year is not None:
         raise BadInput(
             f"{name}: {serial!r} in {columns} is ambiguous next to {year!r}: a year (--date-format iso) or an Excel "
@@ -203,8 +245,8 @@ def _of_moment(moment: datetime, *, clock: bool) -> str:
     return f"{moment.year:04}-{moment:%m-%d}" + (f"T{moment:%H:%M}" if clock else "")
 
 
-def _of_seconds(seconds: float) -> str:
-    return _of_moment(datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=int(seconds)), clock=True)
+def _of_seconds(seconds: int) -> str:
+    return _of_moment(datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds), clock=True)
 
 
 def _month_name(number: str) -> str:

@@ -7,6 +7,7 @@ import codecs
 import gzip
 import io
 import lzma
+import re
 import sys
 import zipfile
 import zlib
@@ -51,6 +52,7 @@ MARKS = {  # of Unicode; the longer first, of which one begins with another
     codecs.BOM_UTF16_LE: "utf-16-le",
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
+UNNAMED = ("standard input", "the file object")
 LOOKED_AT = 4096  # bytes, to tell UTF-16 without a mark
 
 
@@ -64,7 +66,7 @@ class Content:
 
     @property
     def stem(self) -> str:
-        return stem(Path(self.name)) or "facts"
+        return "facts" if self.name in UNNAMED else stem(Path(self.name)) or "facts"
 
 
 def read_content(path: Path) -> Content:
@@ -82,7 +84,7 @@ def read_stream(file: IO[Any] | None = None) -> Content:
     """The content of standard input or an open file; what is inside is told by its first bytes, or by its name."""
     file = sys.stdin.buffer if file is None else file
     given = getattr(file, "name", None)
-    name = "standard input" if file is sys.stdin.buffer else given if isinstance(given, str) else "the file object"
+    name = UNNAMED[0] if file is sys.stdin.buffer else given if isinstance(given, str) else UNNAMED[1]
     with reading_bytes(name):
         read = file.read()
         data = read.encode(errors="surrogateescape") if isinstance(read, str) else read
@@ -103,11 +105,15 @@ def kind_of(data: bytes) -> str:
         return ".parquet"
     if data.startswith(b"PK\x03\x04"):
         return XLSX
-    start = data[:LOOKED_AT].lstrip(b"\xef\xbb\xbf \t\r\n")
+    start = re.sub(rb"\A(?:\s|#[^\n]*\n)+", b"", data[:LOOKED_AT].removeprefix(codecs.BOM_UTF8))
     if start.startswith((b"@prefix", b"PREFIX", b"@base", b"BASE")):
-        return ".ttl"
-    if start.startswith(b"<") and b"> <" in start.partition(b"\n")[0]:
-        return ".nt"
+        return ".trig"  # which Turtle is a part of
+    if start.startswith((b"<?xml", b"<rdf:RDF")):
+        return ".rdf"
+    if re.match(rb"(?:<[^>\n]*>|_:\S+)\s+<", start):
+        return ".nq"  # which N-Triples are a part of
+    if start.startswith((b"{", b"[")) and re.search(rb'"@(?:context|id|graph)"', start):
+        return ".jsonld"
     return ".json" if start.startswith(b"[") else ".jsonl" if start.startswith(b"{") else ".csv"
 
 

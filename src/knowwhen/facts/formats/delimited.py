@@ -16,6 +16,7 @@ from knowwhen.facts.frames import FOREIGN
 
 BLOCK = 1 << 18  # bytes
 SEPARATORS = (",", "\t", ";", "|")
+NOT_UTF8 = "{} is not UTF-8 text"
 SNIFFED = 50  # lines that are looked at to tell the separator
 
 
@@ -136,15 +137,17 @@ def _read_irregular(
     lines: list[int] = []
     # Undecodable bytes come through as lone surrogates, so that the row they are in can be named.
     reader = _csv_rows(io.StringIO(data.decode(errors="surrogateescape"), newline=""), separator, quote)
-    line = first_line
+    line, most = first_line, max(widths)
     for row in _named(reader, name, first_line):
         here, line = line, first_line + reader.line_num
+        if not any(row[most:]):
+            del row[most:]  # a row may end in separators
         if not row:
             continue
         text = separator.join(row)
         if any("\udc80" <= character <= "\udcff" for character in text):
             shown = text.encode(errors="surrogateescape").decode(errors="backslashreplace")
-            wrong = "{} is not UTF-8 text", "UTF-8, or the encoding of the file, such as --encoding cp1252"
+            wrong = NOT_UTF8, "UTF-8, or the encoding of the file, such as --encoding cp1252"
             problems.add(Problem(name, here, WHOLE_LINE, repr(shown), *wrong, (shown,)))
         elif len(row) not in widths:
             expected = f"{' or '.join(str(w) for w in sorted(widths))} ({', '.join(columns)})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 
 from knowwhen.errors import BadInput, BadRequest, did_you_mean
@@ -94,9 +95,10 @@ def choose_columns(
             {},
         )
     _settle_times(chosen, wanted)
+    chosen = {ours: chosen[ours] for ours in HEADERS if ours in chosen}
     missing = [one for one in NAMES if one not in chosen and not (one == "predicate" and predicate is not None)]
     if missing:
-        raise BadInput(_not_found(missing, found, name, is_time))
+        raise BadInput(_not_found(missing, found, name, chosen, is_time))
     return chosen
 
 
@@ -124,24 +126,36 @@ def _check_wanted(found: Sequence[str], wanted: Mapping[str, str], name: str) ->
             raise BadRequest(f"no column {theirs!r} in {name}; it has {', '.join(found)}{did_you_mean(theirs, found)}")
 
 
-def _not_found(missing: Sequence[str], found: Sequence[str], name: str, is_time: Callable[[str], bool]) -> str:
+def _not_found(
+    missing: Sequence[str],
+    found: Sequence[str],
+    name: str,
+    chosen: Mapping[str, str],
+    is_time: Callable[[str], bool],
+) -> str:
     """The error, with a guess to copy: columns of dates are times, the others come in the usual order."""
-    times = [column for column in found if is_time(column)]
-    others = [column for column in found if column not in times]
-    guess = dict(zip(NAMES, others, strict=False))
-    guess |= {"time": times[0]} if len(times) == 1 else dict(zip(("begin", "end"), times, strict=False))
-    if missing == ["predicate"] and len(others) == 2:
-        return (
-            f"cannot find the column for predicate in {name}, which has {', '.join(found)}; if all rows have the same "
-            'predicate, name it: --predicate "works at"'
-        )
-    pairs = ",".join(f"{ours}={theirs}" for ours, theirs in guess.items()) or "subject=A,predicate=B,object=C,time=D"
     *most, last = missing
     names = f"{', '.join(most)} and {last}" if most else last
-    return (
-        f"cannot find the column{'s' if most else ''} for {names} in {name}, which has {', '.join(found)}; "
-        f"name the columns: --columns {pairs} (by number if there is no header)"
-    )
+    which = f"cannot find the column{'s' if most else ''} for {names} in {name}, which has {', '.join(found) or 'none'}"
+    guess = dict(chosen)
+    free = [column for column in found if column not in chosen.values()]
+    if not {"time", "begin", "end"} & set(chosen):
+        dates = [column for column in free if is_time(column)]
+        guess |= {"time": dates[0]} if len(dates) == 1 else dict(zip(("begin", "end"), dates, strict=False))
+        free = [column for column in free if column not in dates]
+    is_pair = "predicate" in missing and len(free) < len(missing)
+    wanted = [one for one in missing if one != "predicate" or not is_pair]
+    if len(free) < len(wanted):
+        return f"{which}; expected at least a subject and an object"
+    for ours in wanted:  # from an object in JSON, its name rather than its id, which comes first
+        guess[ours] = next((one for one in free[::-1] if plain(one.partition(".")[0]) in HEADERS[ours]), free[0])
+        free.remove(guess[ours])
+    pairs = ",".join(f"{ours}={guess[ours]}" for ours in HEADERS if ours in guess)
+    option = f"--columns {shlex.quote(pairs)}" if wanted else ""
+    if is_pair:
+        named = " ".join([option, '--predicate "works at"']).strip()
+        return f"{which}; if all rows have the same predicate, name it: {named}"
+    return f"{which}; name the columns: {option} (by number if there is no header)"
 
 
 def is_header(row: Sequence[str], next_rows: Sequence[Sequence[str]], is_date: Callable[[str], bool]) -> bool:

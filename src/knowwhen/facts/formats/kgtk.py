@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
 from knowwhen.errors import BadDate, BadInput
 from knowwhen.facts.dates import parse_period
-from knowwhen.facts.formats.content import ending, read_content, stem
+from knowwhen.facts.formats.content import Content, ending, read_content, stem
 from knowwhen.facts.formats.headers import NAMES
 from knowwhen.facts.formats.named import TIMES, NamedDataset, ReadOptions, check_names_and_times
 from knowwhen.facts.formats.problems import Problems
@@ -17,6 +18,7 @@ from knowwhen.facts.formats.rdf import WHEN
 from knowwhen.facts.formats.rows import read_rows
 
 COLUMNS = ("node1", "label", "node2")
+LIFTED = ("node1;label", "label;label", "node2;label")  # labels that `kgtk lift` puts beside what they belong to
 LABELS = ("label", "rdfs:label", "prefLabel")
 _DATE = re.compile(r"\^(?P<date>[^/]+)(?:/(?P<precision>\d+))?")
 _TEXT = re.compile(r"'(?P<text>.*)'@(?P<language>[\w-]+)|\"(?P<plain>.*)\"", re.S)
@@ -34,41 +36,51 @@ class Kgtk:
         return any(ending(file) == ".tsv" and _is_edges(file) for file in _files(path))
 
     def read(self, path: Path, options: ReadOptions, problems: Problems) -> NamedDataset:
-        tables = []
-        for file in _files(path):
-            rows, report = read_rows(file, ReadOptions(), problems)
-            report.kind, report.rows, report.separator, report.encoding = "KGTK edges", len(rows), "", ""
-            problems.report.files.append(report)
-            columns = {name.split(";")[0]: name for name in rows.columns}
-            missing = [name for name in COLUMNS if name not in columns]
-            if missing:
-                raise BadInput(f"no column {missing[0]!r} in {file}; KGTK edges need {', '.join(COLUMNS)}")
-            id = rows[columns["id"]] if "id" in columns else pl.Series([None] * len(rows), dtype=pl.String)
-            tables.append(
-                rows.select(*(pl.col(columns[name]).alias(name) for name in COLUMNS), "line").with_columns(id=id)
-            )
+        tables = [_edges(file, problems) for file in _files(path)]
         if not tables:
             raise BadInput(f"no edges.tsv in {path}; expected a folder with edges.tsv and qualifiers.tsv, or one file")
-        edges = pl.concat(tables)
-        name = str(path)
-        rows, labels, literals = _facts(edges, name)
-        facts = check_names_and_times(rows, name, problems, clock=options.has_clock)
-        counts = {"literal_values_left_out": literals} if literals else {}
-        return NamedDataset(
-            {"": facts}, name=stem(path), is_filled=True, entity_labels=labels, predicate_labels=labels, counts=counts
-        )
+        return _dataset(pl.concat(tables), str(path), stem(path), options, problems)
 
 
-def _facts(edges: pl.DataFrame, name: str) -> tuple[pl.DataFrame, pl.DataFrame, int]:
+def read_kgtk(content: Content, options: ReadOptions, problems: Problems) -> NamedDataset:
+    """The same of bytes that are already here."""
+    edges = _edges(replace(content, kind=".tsv"), problems)
+    return _dataset(edges, content.name, content.stem, options, problems)
+
+
+def _edges(source: Path | Content, problems: Problems) -> pl.DataFrame:
+    """The columns id, node1, label and node2 of one file, the labels of nodes and of edges (or null), and the line."""
+    rows, report = read_rows(source, ReadOptions(), problems)
+    report.kind, report.rows, report.separator, report.encoding = "KGTK edges", len(rows), "", ""
+    problems.report.files.append(report)
+    missing = [name for name in COLUMNS if name not in rows.columns]
+    if missing:
+        raise BadInput(f"no column {missing[0]!r} in {report.name}; KGTK edges need {', '.join(COLUMNS)}")
+    return rows.select(
+        *(pl.col(name) if name in rows.columns else pl.lit(None, pl.String).alias(name) for name in ("id", *LIFTED)),
+        *COLUMNS,
+        "line",
+    )
+
+
+def _dataset(edges: pl.DataFrame, name: str, called: str, options: ReadOptions, problems: Problems) -> NamedDataset:
+    rows, labels, literals = _facts(edges)
+    facts = check_names_and_times(rows, name, problems, clock=options.has_clock)
+    counts = {"literal_values_left_out": literals} if literals else {}
+    return NamedDataset(
+        {"": facts}, name=called, is_filled=True, entity_labels=labels, predicate_labels=labels, counts=counts
+    )
+
+
+def _facts(edges: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, int]:
     """Edges between nodes with the times of their qualifiers; labels by key; how many edges lead to literals."""
     is_about_edge = edges["node1"].is_in(edges["id"].drop_nulls().implode())
     qualifiers, plain = edges.filter(is_about_edge), edges.filter(~is_about_edge)
     is_label = plain["label"].is_in(LABELS)
-    named = plain.filter(is_label)
-    labels = pl.DataFrame(
-        {"key": named["node1"], "label": [_text(text) for text in named["node2"]]},
-        schema={"key": pl.String, "label": pl.String},
-    ).unique("key", keep="first", maintain_order=True)
+    named = [plain.filter(is_label).select(key="node1", label="node2")]
+    named += [plain.select(key=lifted.partition(";")[0], label=lifted).drop_nulls() for lifted in LIFTED]
+    labels = pl.concat(named).unique("key", keep="first", maintain_order=True)
+    labels = labels.with_columns(pl.Series("label", [_text(text) for text in labels["label"]], pl.String))
     is_literal = plain["node2"].str.contains(_LITERAL).fill_null(value=False) & ~is_label
     facts = plain.filter(~is_label & ~is_literal)
     times: dict[str, dict[str, str]] = {}
@@ -115,7 +127,13 @@ def _is_edges(path: Path) -> bool:
             with path.open("rb") as file:
                 header = file.readline(4096)
         else:
-            header = read_content(path).data[:4096].partition(b"\n")[0]
+            header = read_content(path).data[:4096]
     except (BadInput, OSError):
         return False
-    return set(COLUMNS) <= {cell.strip() for cell in header.decode(errors="replace").split("\t")}
+    return has_edges(header)
+
+
+def has_edges(data: bytes) -> bool:
+    """Whether the first line of a text is the header of edges."""
+    header = data[:4096].partition(b"\n")[0].decode(errors="replace")
+    return set(COLUMNS) <= {cell.strip() for cell in header.split("\t")}

@@ -20,6 +20,8 @@ SPLITS = ("train", "valid", "test")
 NOT_A_DATE = "{} is not a date"
 BACKWARDS = "{} ends before it begins"
 
+Written = Mapping[str, Mapping[str, str]]  # for begin and end: the text of the source that an ISO text stands for
+
 
 @dataclass(frozen=True)
 class ReadOptions:
@@ -79,17 +81,20 @@ def check_names_and_times(
     problems: Problems,
     *,
     theirs: Mapping[str, str] | None = None,
+    written: Written | None = None,
     clock: bool = False,
 ) -> NamedFacts:
     """Facts of the rows that are facts; the others go to the problems.
 
     `rows` has the columns subject, predicate, object, begin and end as text, and `line`, the line in the file. Without
-    `end`, begin is the time of an event. `theirs` maps our columns to those of the file; `clock` keeps times of day.
+    `end`, begin is the time of an event. `theirs` maps our columns to those of the file, and `written` dates to what
+    stands there; `clock` keeps times of day.
     """
+    written = written or {}
     called = {name: (theirs or {}).get(name, name) for name in (*NAMES, *TIMES, RECORDED)}
     for name in _names_to_check(rows):
         blank = pl.col(name).is_null() | (pl.col(name).str.strip_chars() == "")
-        rows = _report(rows, blank, file, name, called, ("empty", "a name"), problems)
+        rows = _report(rows, blank, file, name, called, written, ("empty", "a name"), problems)
     if RECORDED in rows.columns:
         rows = _with_days(rows, file, called, problems)
     times = [name for name in TIMES if name in rows.columns]
@@ -101,7 +106,9 @@ def check_names_and_times(
             except BadDate as error:
                 pattern = text.partition(MISFIT)[2]
                 expected = pattern or str(error).rpartition("; ")[2].removeprefix("expected ")
-                rows = _report(rows, pl.col(name) == text, file, name, called, (NOT_A_DATE, expected), problems)
+                rows = _report(
+                    rows, pl.col(name) == text, file, name, called, written, (NOT_A_DATE, expected), problems
+                )
     texts = pl.Series(list(periods), dtype=pl.String)
     first = pl.Series([p.first * MINUTES + p.start if p else None for p in periods.values()], dtype=pl.Int64)
     last = pl.Series([p.last * MINUTES + p.stop if p else None for p in periods.values()], dtype=pl.Int64)
@@ -117,7 +124,7 @@ def check_names_and_times(
     rows = rows.with_columns(first=first.gather(codes["begin"]), last=last.gather(codes[times[-1]]))
     backwards = pl.col("first") > pl.col("last")
     if rows.select(backwards.any()).item():
-        rows = _report(rows, backwards, file, "end", called, (BACKWARDS, "the begin before the end"), problems)
+        rows = _report(rows, backwards, file, "end", called, written, (BACKWARDS, "the begin before the end"), problems)
     # rows.select(*NAMES, begin="first", end="last"), which would first copy all columns into chunks of one size
     columns = {**{name: name for name in NAMES}, "begin": "first", "end": "last"}
     columns |= {RECORDED: RECORDED} if RECORDED in rows.columns else {}
@@ -134,7 +141,7 @@ def _with_days(rows: pl.DataFrame, file: str, called: Mapping[str, str], problem
             days[text] = period.last if period else None
         except BadDate:
             wrong = NOT_A_DATE, "the day it was recorded as YYYY-MM-DD"
-            rows = _report(rows, pl.col(RECORDED) == text, file, RECORDED, called, wrong, problems)
+            rows = _report(rows, pl.col(RECORDED) == text, file, RECORDED, called, {}, wrong, problems)
     texts = pl.Series(list(days), dtype=pl.String)
     found = rows[RECORDED].replace_strict(texts, pl.Series(list(days.values()), dtype=pl.Int64), default=None)
     return rows.with_columns(found.cast(pl.Int64).alias(RECORDED))
@@ -155,16 +162,22 @@ def _report(
     file: str,
     column: str,
     called: Mapping[str, str],
+    written: Written,
     wrong: tuple[str, str],
     problems: Problems,
 ) -> pl.DataFrame:
     """The rows that are not bad; the bad ones become problems, with what is `wrong` and what was expected."""
     bad = bad.fill_null(value=False)
     for row in rows.filter(bad).iter_rows(named=True):
-        text = (row[column] or "").partition(MISFIT)[0]
-        found = repr(text) if text.strip() else ""
-        if wrong[0] == BACKWARDS:
-            found = f"{row['begin']!r} to {found}"
-        texts = tuple("" if row[c] is None else str(row[c]) for c in (*NAMES, *TIMES) if c in row)
+        cells = {name: _written(written, name, row[name]) for name in (*NAMES, *TIMES, column) if name in row}
+        found = repr(cells[column]) if cells[column].strip() else ""
+        if wrong[0] == BACKWARDS and cells["begin"] != cells[column]:
+            found = f"{cells['begin']!r} to {found}"
+        texts = tuple(cells[name] for name in (*NAMES, *TIMES) if name in cells)
         problems.add(Problem(file, row["line"], called[column], found, *wrong, texts))
     return rows.filter(~bad)
+
+
+def _written(written: Written, column: str, text: str | None) -> str:
+    """What the source has in a cell."""
+    return written.get(column, {}).get(text, text).partition(MISFIT)[0] if text is not None else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,8 @@ from urllib.parse import quote, unquote
 
 import polars as pl
 
-from knowwhen.errors import BadInput, MissingExtra
+from knowwhen.errors import BadDate, BadInput, MissingExtra
+from knowwhen.facts.dates import parse_period
 from knowwhen.facts.formats.content import DAMAGED, UNPACKERS, Content, ending, read_content, stem
 from knowwhen.facts.formats.headers import HEADERS, NAMES
 from knowwhen.facts.formats.named import TIMES, NamedDataset, ReadOptions, check_names_and_times
@@ -37,6 +38,10 @@ LABELS = (
     "https://schema.org/name",
     "http://xmlns.com/foaf/0.1/name",
 )
+# Where Wikidata says how exact a date is: a qualifier leads to a value, and that has a precision.
+VALUE = re.compile(r"https?://www\.wikidata\.org/prop/qualifier/value/(P\d+)")
+PRECISION = "http://wikiba.se/ontology#timePrecision"
+APART = re.compile(r"https?://www\.wikidata\.org/(?:reference|value)/.*")  # nodes that belong to statements
 WIKIDATA = re.compile(r"(https?://www\.wikidata\.org/)prop/(direct/|statement/|qualifier/|)(P\d+)")
 PARTS = {f"{RDF}subject": "subject", f"{RDF}predicate": "predicate", f"{RDF}object": "object"}
 # What says when, by the last part of its IRI: startDate, valid_from, Wikidata's P580, P582 and P585.
@@ -86,6 +91,8 @@ class Collected:
     triples: list[tuple[str, str, str, str]] = field(default_factory=list)  # and the graph, '' where it has none
     statements: dict[str, Statement] = field(default_factory=dict)
     times: dict[str, dict[str, str]] = field(default_factory=dict)  # by what they are said about
+    values: dict[str, dict[str, str]] = field(default_factory=dict)  # nodes of dates, likewise
+    precisions: dict[str, str] = field(default_factory=dict)  # of these nodes
     labels: dict[str, tuple[int, str]] = field(default_factory=dict)  # and how good the language is
     literals: int = 0
 
@@ -111,8 +118,10 @@ def _collect(found: Collected, ox: Any, s: Any, predicate: str, o: Any, graph: A
         statement.subject, statement.predicate = _key(o.subject, ox), plain_predicate(o.predicate.value)
         statement.object = None if isinstance(o.object, (ox.Literal, ox.Triple)) else _key(o.object, ox)
     elif isinstance(o, ox.Literal):
-        said = WHEN.get(_local(predicate).replace("_", "").replace("-", "").lower())
-        if said is not None:
+        said = _when(predicate)
+        if predicate == PRECISION:
+            found.precisions[subject] = o.value
+        elif said is not None:
             found.times.setdefault(subject, {}).setdefault(said, o.value)
         elif predicate in LABELS:
             rank = {"en": 0, "": 1, None: 1}.get(o.language, 2)
@@ -130,7 +139,11 @@ def _collect(found: Collected, ox: Any, s: Any, predicate: str, o: Any, graph: A
 def _collect_link(found: Collected, subject: str, predicate: str, object: str, graph: str) -> None:
     """A triple between two nodes: a fact, or a part of Wikidata's statements."""
     match = WIKIDATA.fullmatch(predicate)
-    if match and match[2] == "":  # p: leads to the statement
+    if VALUE.fullmatch(predicate) and (said := _when(predicate)):
+        found.values.setdefault(subject, {}).setdefault(said, object)
+    elif APART.fullmatch(subject):
+        pass
+    elif match and match[2] == "":  # p: leads to the statement
         statement = found.about(object)
         statement.subject, statement.predicate = subject, plain_predicate(predicate)
     elif match and match[2] == "statement/":
@@ -171,12 +184,27 @@ def _facts(found: Collected) -> tuple[list[tuple[str | None, ...]], int]:
             incomplete += 1
             continue
         said.add(statement.triple)
-        rows.append((*statement.triple, *_ends(found.times.get(node, {}))))
+        rows.append((*statement.triple, *_ends(_exact(found, node))))
     for subject, predicate, object, graph in found.triples:
         # What is asserted and reified is one fact, and what is said about a statement is none.
         if subject not in found.statements and (subject, predicate, object) not in said:
             rows.append((subject, predicate, object, *_ends(found.times.get(graph, {}) if graph else {})))
     return rows, incomplete
+
+
+def _exact(found: Collected, node: str) -> dict[str, str]:
+    """The times of a statement, as exact as Wikidata says: a year is written as its first day."""
+    times = found.times.get(node, {})
+    for said, value in found.values.get(node, {}).items():
+        if said in times and (precision := found.precisions.get(value, "")).isdecimal():
+            with suppress(BadDate):  # it is reported later, with its row
+                times = {**times, said: str(parse_period(times[said], int(precision)) or times[said])}
+    return times
+
+
+def _when(predicate: str) -> str | None:
+    """Whether a predicate says begin, end or time, by the last part of its IRI."""
+    return WHEN.get(_local(predicate).replace("_", "").replace("-", "").lower())
 
 
 def _ends(times: dict[str, str]) -> tuple[str | None, str | None]:

@@ -43,6 +43,7 @@ class FileReport:
     renamed: list[str] = field(default_factory=list)  # names of columns whose header was empty or stood twice
     date_formats: dict[str, int] = field(default_factory=dict)
     trimmed: int = 0  # names with blanks around them
+    composed: int = 0  # names whose accents were written apart from their letters
     clocks: int = 0  # dates with a time of day that the time axis has no place for
 
     def to_dict(self) -> dict[str, Any]:
@@ -52,18 +53,21 @@ class FileReport:
         """What nobody should overlook, a line each."""
         found = []
         if not self.has_header:
-            read = ", ".join(f"{theirs} as {ours}" for ours, theirs in self.columns.items())
-            found.append(f"{self.name} has no header; read column {read}")
+            found.append(f"{self.name} has no header; read its columns as {', '.join(self.columns)}")
         if self.unused:
             listed = ", ".join(self.unused[:8]) + (" …" if len(self.unused) > 8 else "")
             found.append(f"{self.name}: {plural(len(self.unused), 'unused column')}: {listed}")
         if self.trimmed:
             found.append(f"{self.name}: removed spaces around names in {plural(self.trimmed, 'cell')}")
+        if self.composed:
+            found.append(f"{self.name}: wrote accents in one way (Unicode NFC) in {plural(self.composed, 'cell')}")
         open_ends = [count for style, count in self.date_formats.items() if style.startswith("9999")]
         if open_ends:
             found.append(f"{self.name}: read dates such as 9999-12-31 as open")
         if self.clocks:
-            found.append(f"{self.name}: dropped the time of day of {self.clocks:,} dates; --granularity hour keeps it")
+            found.append(
+                f"{self.name}: dropped the time of day of {plural(self.clocks, 'date')}; --granularity hour keeps it"
+            )
         return found
 
 

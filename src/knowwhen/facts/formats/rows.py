@@ -14,7 +14,6 @@ import polars as pl
 from knowwhen.errors import BadInput, BadRequest, MissingExtra
 from knowwhen.facts.formats.content import XLSX, Content, as_utf8, ending, read_content, reading_bytes
 from knowwhen.facts.formats.delimited import (
-    SEPARATORS,
     count,
     first_rows,
     quote_of,
@@ -24,6 +23,7 @@ from knowwhen.facts.formats.delimited import (
     with_newlines,
 )
 from knowwhen.facts.formats.headers import BY_PLACE, is_header, unique_names
+from knowwhen.facts.formats.memory import flatten
 from knowwhen.facts.formats.named import ReadOptions
 from knowwhen.facts.formats.problems import WHOLE_LINE, Problem, Problems
 from knowwhen.facts.formats.report import FileReport
@@ -90,7 +90,7 @@ def _separated(data: bytes, wanted: str | None, usual: str) -> tuple[bytes, str,
     if wanted is not None:
         wanted = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|"}.get(wanted, wanted)
         if len(wanted) != 1 or not wanted.isascii() or wanted in '"\r\n':
-            raise BadRequest(f"--separator is {wanted!r}; expected one character, or {', '.join(SEPARATORS)}")
+            raise BadRequest(f"--separator is {wanted!r}; expected one character, or comma, semicolon, tab or bar")
         return data, wanted, first_line
     return data, sniff(data, usual), first_line
 
@@ -189,13 +189,10 @@ def _of_records(lines: list[tuple[int, bytes]], name: str, problems: Problems) -
         return pl.DataFrame(records, schema=schema, infer_schema_length=None)
 
 
-def _flat(record: dict[str, Any], prefix: str = "") -> dict[str, str | None]:
-    """The values of an object as text, those of objects in it under names with dots; lists are left out."""
-    found: dict[str, str | None] = {}
-    for key, value in record.items():
-        if isinstance(value, dict) and prefix.count(".") < 3:
-            found |= _flat(value, f"{prefix}{key}.")
-        elif not isinstance(value, (dict, list)) and f"{prefix}{key}" != "line":
-            is_plain = value is None or isinstance(value, str)
-            found[f"{prefix}{key}"] = value if is_plain else json.dumps(value, ensure_ascii=False)
-    return found
+def _flat(record: dict[str, Any]) -> dict[str, str | None]:
+    """The values of an object as text."""
+    return {
+        name: value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for name, value in flatten(record).items()
+        if name != "line"
+    }

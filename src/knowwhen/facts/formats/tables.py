@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ import polars as pl
 
 from knowwhen.errors import BadDate, BadInput
 from knowwhen.facts.dates import parse_period
-from knowwhen.facts.formats.calendars import Calendar
+from knowwhen.facts.formats.calendars import NAMED, Calendar
 from knowwhen.facts.formats.content import Content, ending, stem
 from knowwhen.facts.formats.headers import NAMES, choose_columns
 from knowwhen.facts.formats.named import (
@@ -20,6 +21,7 @@ from knowwhen.facts.formats.named import (
     NamedDataset,
     NamedFacts,
     ReadOptions,
+    Written,
     check_names_and_times,
 )
 from knowwhen.facts.formats.problems import Problems
@@ -109,14 +111,15 @@ def facts_of(
         times = {name: _time(rows, chosen.get(name) or chosen.get("time")) for name in TIMES}
     if "predicate" not in names:
         names["predicate"] = pl.Series([options.predicate], dtype=pl.String).new_from_index(0, len(rows))
+    written: Written = {}
     if not own:
-        report.trimmed, names = _trimmed(names)
-        times, report.date_formats = _as_iso(times, chosen, options, report.name)
-    recorded = {RECORDED: _time(rows, chosen[RECORDED])} if RECORDED in chosen else {}
+        names = _trimmed(names, report)
+        times, written = _as_iso(times, chosen, options, report)
+    recorded = _recorded(rows, chosen, options, report.name)
     table = pl.DataFrame({**{name: names[name] for name in NAMES}, **times, **recorded, "line": rows["line"]})
     table = _without_blank_rows(table)
     theirs = {"begin": chosen.get("time", "begin"), "end": chosen.get("time", "end"), **chosen}
-    facts = check_names_and_times(table, report.name, problems, theirs=theirs, clock=options.has_clock)
+    facts = check_names_and_times(table, report.name, problems, theirs=theirs, written=written, clock=options.has_clock)
     facts = replace(facts, labels=labels)
     report.clocks = facts.clocks // (2 if "time" in chosen else 1)  # one column stands for both ends
     return facts
@@ -176,11 +179,19 @@ def looks_like_date(text: str) -> bool:
 
 def _text(column: pl.Series) -> pl.Series:
     """A column as text: years stored as numbers lose their .0, dates become ISO."""
-    if column.dtype.is_float() and (column.drop_nulls().drop_nans() % 1 == 0).all():
-        column = column.fill_nan(None).cast(pl.Int64)
+    if column.dtype.is_float():
+        return _numbers(column)
     if column.dtype.is_nested() or column.dtype == pl.Object:
         raise BadInput(f"column {column.name!r} has type {column.dtype}; expected text, numbers or dates")
     return column.cast(pl.String)
+
+
+def _numbers(column: pl.Series) -> pl.Series:
+    """Floats as text, whole ones without the .0."""
+    column = column.fill_nan(None)
+    if (column.drop_nulls() % 1 == 0).all():
+        return column.cast(pl.Int64).cast(pl.String)
+    return column.cast(pl.String).str.replace(r"\.0$", "")
 
 
 def _time(rows: pl.DataFrame, name: str | None) -> pl.Series:
@@ -193,27 +204,51 @@ def _time(rows: pl.DataFrame, name: str | None) -> pl.Series:
     return text.set(text.is_in(none.implode()), None) if len(none) else text
 
 
-def _trimmed(names: dict[str, pl.Series]) -> tuple[int, dict[str, pl.Series]]:
-    """The names without blanks around them, and how many had some."""
-    stripped = {name: column.str.strip_chars() for name, column in names.items()}
-    return sum(int((stripped[name] != column).sum()) for name, column in names.items()), stripped
+def _trimmed(names: dict[str, pl.Series], report: FileReport) -> dict[str, pl.Series]:
+    """The names without blanks around them and with accents written in one way; the report counts those that differ."""
+    found = {}
+    for name, column in names.items():
+        stripped = column.str.strip_chars()
+        report.trimmed += int((stripped != column).sum())
+        found[name] = stripped
+        if (stripped.str.len_bytes() != stripped.str.len_chars()).any():  # ASCII has nothing to compose
+            found[name] = stripped.str.normalize("NFC")
+            report.composed += int((found[name] != stripped).sum())
+    return found
+
+
+def _recorded(rows: pl.DataFrame, chosen: dict[str, str], options: ReadOptions, name: str) -> dict[str, pl.Series]:
+    """When facts were written down, as ISO texts; a pattern of dates is that of the other columns."""
+    if RECORDED not in chosen:
+        return {}
+    given = options.date_format if options.date_format in NAMED else None
+    column = _time(rows, chosen[RECORDED])
+    written = column.unique().drop_nulls().sort()
+    calendar = Calendar.of(written, given, chosen[RECORDED], name)
+    iso = pl.Series([calendar.read(text)[0] for text in written], dtype=pl.String)
+    return {RECORDED: column.replace_strict(written, iso, default=None)}
 
 
 def _as_iso(
-    times: dict[str, pl.Series], chosen: dict[str, str], options: ReadOptions, name: str
-) -> tuple[dict[str, pl.Series], dict[str, int]]:
-    """The times as ISO texts, and how the dates were written: each different text is read once."""
+    times: dict[str, pl.Series], chosen: dict[str, str], options: ReadOptions, report: FileReport
+) -> tuple[dict[str, pl.Series], Written]:
+    """The times as ISO texts, and what the table has for each where it differs; each different text is read once."""
     texts = {end: column.unique().drop_nulls().sort().to_list() for end, column in times.items()}
     theirs = [chosen[column] for column in ("time", *TIMES) if column in chosen]
-    calendar = Calendar.of([*texts["begin"], *texts["end"]], options.date_format, " and ".join(theirs), name)
-    found = {}
+    calendar = Calendar.of([*texts["begin"], *texts["end"]], options.date_format, " and ".join(theirs), report.name)
+    found, written = {}, {}
     for side, end in enumerate(TIMES):
         here = replace(calendar, found=calendar.found if side == 0 or "time" not in chosen else type(calendar.found)())
         iso = [here.read(text)[side] for text in texts[end]]
-        changed = pl.Series(texts[end], dtype=pl.String), pl.Series(iso, dtype=pl.String)
         column = times[end]
-        found[end] = column if texts[end] == iso else column.replace_strict(*changed, default=None)
-    return found, dict(calendar.found)
+        found[end] = column
+        if texts[end] != iso:
+            changed = pl.Series(texts[end], dtype=pl.String), pl.Series(iso, dtype=pl.String)
+            found[end] = column.replace_strict(*changed, default=None)
+            once = Counter(iso)  # of two texts with one date, nobody could tell which one stood there
+            written[end] = {date: text for date, text in zip(iso, texts[end], strict=True) if date and once[date] == 1}
+    report.date_formats = dict(calendar.found)
+    return found, written
 
 
 def _without_blank_rows(table: pl.DataFrame) -> pl.DataFrame:

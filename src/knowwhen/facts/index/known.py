@@ -42,7 +42,7 @@ class KnownFacts:
     def times(self, s: Ints, p: Ints, o: Ints) -> tuple[Ints, Ints, Ints]:
         """Row of the batch, first and last timestamp of each span of (s, p, o).
 
-        An open end reaches to that of the axis. A static fact says nothing of when, and is left out.
+        An open end extends to the end of the axis. Static facts are left out, because they have no time.
         """
         index = self._by_fact
         rows, places = index.of((s, p, o))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from functools import partial, reduce
+from operator import add
+from typing import Any, ClassVar, cast
 
 import torch
 from pydantic import Field
@@ -11,7 +13,7 @@ from torch import Tensor, nn
 from knowwhen.models.base import Factor, RankOptions
 from knowwhen.models.decompositions.calendar import UNITS, CalendarModel
 from knowwhen.models.registry import register
-from knowwhen.models.scores import KeyedDistance, Scores, TimedProduct
+from knowwhen.models.scores import KeyedDistance, Product, Scores, TimedProduct
 from knowwhen.models.sizes import Sizes
 from knowwhen.models.tables import Axis, Table, real_rows, xavier
 
@@ -69,6 +71,30 @@ class Diachronic(CalendarModel):
     def at(self, e: Tensor, t: Tensor) -> Tensor:  # (…, rank of all sides)
         return torch.cat([self.entity(side, e, t) for side in self.sides], dim=-1)
 
+    def products(self, query: Tensor, t: Tensor) -> Scores:  # (b, rank of all sides), beside what `at` gives
+        """⟨query_i, at(j, t_i)⟩: a product with what stays, and one with what moves for each unit of the calendar.
+
+        Equal to TimedProduct(query, t, E, self.at); but there are few years, months and days, and many dates.
+        """
+        static = self.options.static
+        parts = torch.split(query, [static, self.options.rank - static] * len(self.sides), dim=-1)
+        tables = (cast(Table, self.get_submodule(f"{side}_static")) for side in self.sides)
+        stay: list[Scores] = [Product(part, table) for part, table in zip(parts[::2], tables, strict=True)]
+        moving, calendar = torch.cat(parts[1::2], dim=-1), self.calendar[t]
+        move = [
+            TimedProduct(moving, calendar[:, unit], self.sizes.entities, partial(self._moving, unit))
+            for unit in range(UNITS)
+        ]
+        return reduce(add, [*stay, *move])
+
+    def _moving(self, unit: int, e: Tensor, value: Tensor) -> Tensor:  # (…, moving rank of all sides)
+        """A_eu sin(F_eu u + φ_eu) of one unit, given its values."""
+        sides = []
+        for side in self.sides:
+            amplitude, frequency, phase = (self.get_submodule(f"{side}_{part}")(e)[..., unit, :] for part in PARTS[1:])
+            sides.append(amplitude * torch.sin(frequency * value[..., None] + phase))
+        return torch.cat(sides, dim=-1)
+
     def factors(self, s: Tensor, p: Tensor, o: Tensor, t: Tensor) -> list[Factor]:
         """Entities as they are at t: frequencies and phases are no sizes."""
         return [*(Factor(1, self.at(e, t)) for e in (s, o)), Factor(1, self.v(p))]
@@ -97,7 +123,7 @@ class DEDistMult(Diachronic):
         return (self._query(s, p, t) * self.at(o, t)).sum(-1)
 
     def objects(self, s: Tensor, p: Tensor, t: Tensor) -> Scores:
-        return TimedProduct(self._query(s, p, t), t, self.sizes.entities, self.at)
+        return self.products(self._query(s, p, t), t)
 
 
 @register
@@ -146,4 +172,4 @@ class DESimplE(Diachronic):
         return (self._query(s, p, t) * self.at(o, t)).sum(-1)
 
     def objects(self, s: Tensor, p: Tensor, t: Tensor) -> Scores:
-        return TimedProduct(self._query(s, p, t), t, self.sizes.entities, self.at)
+        return self.products(self._query(s, p, t), t)

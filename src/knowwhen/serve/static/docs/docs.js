@@ -34,7 +34,7 @@ function field(parameter) {
     const options = ["", ...(schema.enum ?? ["true", "false"])];
     input = element("select", { name }, ...options.map((value) => element("option", { value }, value)));
   } else if (schema.type === "array") {
-    input = element("textarea", { name, placeholder: "one a line", rows: 2 });
+    input = element("textarea", { name, placeholder: "one per line", rows: 2 });
     input.dataset.many = "yes";
   } else {
     input = element("input", { name, value: parameter.required ? example : "", placeholder: String(example) });

@@ -36,6 +36,7 @@ async function draw({ first = false } = {}) {
   try {
     info = await infoOf(chosenRun());
   } catch (error) {
+    if (mine !== drawn) return;
     return fill(main, problem(error, { retry: () => draw({ first: true }) }));
   }
   if (mine !== drawn) return; // another address came first

@@ -59,7 +59,7 @@ export function ask(main, { info, parameters }) {
     }
     const mine = (last = { address: location.href, announce: !dragging, found: null });
     const missing = PLACES.filter((place) => !asked[place]);
-    if (missing.length) return showEmpty(asked, missing);
+    if (missing.length) return showEmpty(missing);
     const waiting = setTimeout(() => fill(answers, loading()), dragging ? 2000 : SLOW);
     answers.setAttribute("aria-busy", "true");
     try {
@@ -128,16 +128,22 @@ export function ask(main, { info, parameters }) {
       ),
     );
 
-  async function showEmpty(asked, missing) {
-    only(async () => null);
-    if (missing.length < PLACES.length) {
-      const places = missing.join(" and ");
-      fill(answers, empty("The question is not complete", h("p", {}, `Fill in the ${places}, or type ? there to ask for it.`)));
-      return;
+  async function showEmpty(missing) {
+    if (missing.length === PLACES.length) fill(answers, loading("Looking for examples", 3));
+    try {
+      fill(answers, await only(async () => (missing.length < PLACES.length ? incomplete(missing) : examples(info))));
+    } catch (error) {
+      if (isOutdated(error)) return;
+      fill(answers, problem(error));
     }
-    fill(answers, loading("Looking for examples", 3));
-    fill(answers, await examples(info).catch((error) => problem(error)));
+    answers.setAttribute("aria-busy", "false"); // also of a question that was given up
   }
+
+  const incomplete = (missing) =>
+    empty(
+      "The question is not complete",
+      h("p", {}, `Fill in the ${missing.join(" and ")}, or type ? there to ask for it.`),
+    );
 
   const submit = (event) => {
     event.preventDefault();
@@ -159,7 +165,7 @@ export function ask(main, { info, parameters }) {
         h("button", { class: "primary" }, "Ask"),
       ),
       fields.time.panel,
-      h("label", { class: "check" }, novel, " only what is not known yet"),
+      h("label", { class: "check" }, novel, " only new answers"),
     ),
     answers,
   );

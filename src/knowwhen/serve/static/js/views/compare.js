@@ -49,9 +49,10 @@ export function compare(main, { info, parameters }) {
   async function run({ push = true } = {}) {
     const asked = { subject: subject.value, predicate: predicate.value, span: time.value };
     remember("compare", { ...asked, objects, measure: measure === "score" ? measure : "" }, { push });
-    if (!asked.subject || !asked.predicate) return fill(results, await start());
-    const waiting = setTimeout(() => fill(results, loading("Drawing curves")), 200);
+    const isComplete = asked.subject && asked.predicate;
+    const waiting = isComplete && setTimeout(() => fill(results, loading("Drawing curves")), 200);
     try {
+      if (!isComplete) return fill(results, await only(start));
       const got = await only((signal) => get("/api/timeline", { ...asked, objects, run: chosenRun() }, signal));
       found = { ...got, curves: chooseCurves(got, objects.length > 0) };
       draw();
@@ -129,7 +130,7 @@ export function compare(main, { info, parameters }) {
           { onpointerenter: () => point(visible(curve.name)), onpointerleave: () => point(null) },
           h("span", { class: `swatch colour-${curve.colour}`, "aria-hidden": "true" }),
           entityLink(curve.name, curve.key),
-          h("small", {}, curve.known.length ? curve.known.map(span).join("; ") : "not known here"),
+          h("small", {}, curve.known.length ? curve.known.map(span).join("; ") : "no known facts in this time"),
           h(
             "button",
             {

@@ -78,6 +78,7 @@ async function show(results, key, info, parameters, field) {
   } finally {
     clearTimeout(waiting);
   }
+  if (!results.isConnected) return; // another view came first
   document.title = `${visible(found.name)} · knowwhen`;
   const lanes = lanesOf(found.facts);
   const drawn = parameters.get("lanes") === "all" ? lanes : lanes.slice(0, LANES);
@@ -128,7 +129,7 @@ async function show(results, key, info, parameters, field) {
       drawAsOf();
     },
   });
-  let then = null; // what holds at the chosen date: lanes of known facts, and inferred ones by lane
+  let then = null; // what holds at a date: lanes of known facts, and inferred ones by lane
 
   async function showAsOf() {
     const at = time.value;
@@ -144,7 +145,7 @@ async function show(results, key, info, parameters, field) {
           inferAt(found.key, drawn, at, signal),
         ]),
       );
-      then = { known: new Map(lanesOf(held.facts).map((lane) => [lane.id, lane.dated])), guessed };
+      then = { at, known: new Map(lanesOf(held.facts).map((lane) => [lane.id, lane.dated])), guessed };
       drawAsOf();
     } catch (error) {
       if (!isOutdated(error)) fill(asOf, problem(error));
@@ -152,7 +153,7 @@ async function show(results, key, info, parameters, field) {
   }
 
   function drawAsOf() {
-    if (!time.value || !then) return;
+    if (!time.value || then?.at !== time.value) return; // what holds at the new date is still on its way
     const rows = drawn
       .map((lane) => ({
         lane,
@@ -229,7 +230,7 @@ async function show(results, key, info, parameters, field) {
       h("span", { class: "sample known" }),
       "known",
       h("span", { class: "sample known open-right" }),
-      "no end known",
+      "end unknown",
       h("span", { class: "sample inferred" }),
       "inferred at sampled dates",
     ),

@@ -71,7 +71,7 @@ function dataSection({ data, about, predicates }) {
       ["Data", visible(data.name)],
       ["Training facts", number(data.train)],
       ["Validation facts", number(data.valid)],
-      ["To test", number(data.test)],
+      ["Test facts", number(data.test)],
       data.first && ["Time", `${date(data.first)} to ${date(data.last)}, by ${data.granularity}`],
       ["Facts", h("ul", { class: "bare" }, kinds)],
       about.sources && ["Sources", visible(about.sources)],

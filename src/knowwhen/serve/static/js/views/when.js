@@ -25,10 +25,10 @@ export function when(main, { info, parameters }) {
   async function run({ push = true } = {}) {
     const asked = Object.fromEntries(PLACES.map((place) => [place, fields[place].value]));
     remember("when", { ...asked, infer: infer.checked ? "1" : "" }, { push });
-    if (PLACES.some((place) => !asked[place])) return fill(results, await start());
-    const waiting = setTimeout(() => fill(results, loading("Inferring dates")), 150);
+    const isComplete = PLACES.every((place) => asked[place]);
+    const waiting = isComplete && setTimeout(() => fill(results, loading("Inferring dates")), 150);
     try {
-      fill(results, await only((signal) => answer(asked, signal)));
+      fill(results, await only((signal) => (isComplete ? answer(asked, signal) : start())));
     } catch (error) {
       if (!isOutdated(error))
         fill(
@@ -209,7 +209,7 @@ function result(found, beyond, asked, info) {
 /** A known begin with an end that is more likely missing than not is shown as open. */
 function headline(found) {
   if (found.inferred.includes("end") && found.no_end > 0.5)
-    return found.begin ? `since ${date(found.begin)}` : "no end known";
+    return found.begin ? `since ${date(found.begin)}` : "end unknown";
   return found.spans.map((one) => span([one.begin, one.end])).join(" and ");
 }
 
