@@ -1,12 +1,11 @@
 """`knowwhen serve` as a process: it says where it is, stops when told, and says why it cannot start."""
 
-import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from contextlib import contextmanager
 
@@ -54,13 +53,17 @@ def test_it_serves_two_runs_answers_what_is_under_way_and_stops(run, model, tmp_
         port = url.rstrip("/").rpartition(":")[2]
         with pytest.raises(RunError, match=f"port {port} of 127.0.0.1 is in use; choose"):
             bind("127.0.0.1", int(port))
-        asking = http.client.HTTPConnection("127.0.0.1", int(port), timeout=PATIENCE)
-        asking.request("GET", "/healthz")
-        asking.getresponse().read()  # so that it is connected
-        asking.request("GET", "/api/evaluation")
-        time.sleep(0.05)
-        served.send_signal(signal.SIGTERM)
-        assert json.load(asking.getresponse())["ranking"]["count"] > 0
+        asked = json.dumps({"questions": [{"subject": "office 0", "predicate": "held by", "object": "?"}]}).encode()
+        with socket.create_connection(("127.0.0.1", int(port)), timeout=PATIENCE) as asking:
+            asking.sendall(
+                b"POST /api/ask HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nConnection: close\r\n"
+                b"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n" % len(asked)
+            )
+            assert b" 100 " in asking.recv(1000)  # it waits for the question: this request is under way
+            served.send_signal(signal.SIGTERM)
+            asking.sendall(asked)
+            with asking.makefile("rb") as answer:
+                assert b" 200 " in answer.readline() and b"person 0 " in answer.read()
         assert served.wait(PATIENCE) == 0
         assert served.stderr.read() == ""
 

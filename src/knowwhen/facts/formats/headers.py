@@ -98,7 +98,10 @@ def choose_columns(
     chosen = {ours: chosen[ours] for ours in HEADERS if ours in chosen}
     missing = [one for one in NAMES if one not in chosen and not (one == "predicate" and predicate is not None)]
     if missing:
-        raise BadInput(_not_found(missing, found, name, chosen, is_time))
+        ends = ("subject", "object")  # of an edge: if one is missing, the header of the other may mean something else
+        doubted = [one for one in ends if one not in wanted and set(ends) & set(missing)]
+        certain = {ours: theirs for ours, theirs in chosen.items() if ours not in doubted}
+        raise BadInput(_not_found(missing, found, name, certain, is_time))
     return chosen
 
 
@@ -143,12 +146,14 @@ def _not_found(
         dates = [column for column in free if is_time(column)]
         guess |= {"time": dates[0]} if len(dates) == 1 else dict(zip(("begin", "end"), dates, strict=False))
         free = [column for column in free if column not in dates]
-    is_pair = "predicate" in missing and len(free) < len(missing)
-    wanted = [one for one in missing if one != "predicate" or not is_pair]
+    wanted = [one for one in NAMES if one not in chosen and (one != "predicate" or one in missing)]
+    is_pair = "predicate" in missing and len(free) < len(wanted)
+    wanted = [one for one in wanted if one != "predicate" or not is_pair]
     if len(free) < len(wanted):
         return f"{which}; expected at least a subject and an object"
     for ours in wanted:  # from an object in JSON, its name rather than its id, which comes first
-        guess[ours] = next((one for one in free[::-1] if plain(one.partition(".")[0]) in HEADERS[ours]), free[0])
+        nested = (one for one in free[::-1] if "." in one and plain(one.partition(".")[0]) in HEADERS[ours])
+        guess[ours] = next(nested, free[0])
         free.remove(guess[ours])
     pairs = ",".join(f"{ours}={guess[ours]}" for ours in HEADERS if ours in guess)
     option = f"--columns {shlex.quote(pairs)}" if wanted else ""
