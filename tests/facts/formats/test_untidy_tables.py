@@ -283,6 +283,7 @@ def test_accents_make_no_other_entities(tmp_path):
         ("person,firm\na,b\n", {"predicate": "works"}, r"name the columns: --columns subject=person,object=firm \("),
         ("subject,object\na,b\n", {}, 'the same predicate, name it: --predicate "works at"'),
         ("a b,c d,e f\nx,y,z\n", {}, "--columns 'subject=a b,predicate=c d,object=e f' "),
+        ("Country,Office,Holder,Source\na,b,c,d\n", {}, "--columns subject=Country,predicate=Office,object=Holder "),
         ("subject\na\n", {}, "expected at least a subject and an object"),
     ],
 )
