@@ -21,7 +21,7 @@ ROWS = {
     TNT + SAMPLED: "TNTComplEx, sampled",
     TNT + LARGE: "TNTComplEx x10, sampled",
     WITH: "UnionComplEx with evidence",
-    CORRECTED: "… and correction",
+    CORRECTED: "UnionComplEx with evidence and correction",
 }
 NEAR = 0.99  # of its best: when a model has nearly converged
 
